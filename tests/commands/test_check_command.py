@@ -144,15 +144,23 @@ def test_a_table_shows_values_and_states_and_lines_say_why():
     assert ["correlation(ERR, MeanRR) >= 0.6", "broken", place, "0.3656", "0.304 to 0.424"] in rows
     assert ["coverage >= 0.8", "holds", place, "0.91583"] in rows
     assert ['health == "ok"', "holds", "ok"] in rows
-    broken, open_, caution, summary, verdict = lines[-5:]
-    assert broken == (
-        "BROKEN correlation(ERR, MeanRR) >= 0.6: the interval 0.304 to 0.424 breaks it as a whole"
+    assert lines[0] == (
+        "1 of 4 rules is broken: correlation(ERR, MeanRR) >= 0.6; "
+        "1 is inconclusive (passes unless --strict): correlation(ERR, MeanRR) >= 0.35."
     )
-    assert open_.startswith("OPEN correlation(ERR, MeanRR) >= 0.35: the interval 0.304 to 0.424 has values")
+    broken, open_, caution, verdict = lines[-4:]
+    assert broken == (
+        "BROKEN correlation(ERR, MeanRR) >= 0.6: the whole 95% CI breaks the rule (0.304 to 0.424)"
+    )
+    assert open_ == (
+        "INCONCLUSIVE correlation(ERR, MeanRR) >= 0.35: "
+        "the limit 0.35 lies inside the 95% CI (0.304 to 0.424)"
+    )
     assert caution.startswith("Caution, 2 intervals: sessions per query are heavy-tailed")
-    assert (summary, verdict) == ("4 rules: 1 broken, 1 open, 2 kept.", "status: problem found")
-    passed = checked(sample(), *RULES[2:]).out.splitlines()[-2]
-    assert passed == "3 rules: 1 open, 2 kept. Open rules pass unless --strict."
+    assert verdict == "status: problem found"
+    passed = checked(sample(), *RULES[2:]).out.splitlines()[0]
+    assert passed.startswith("1 of 3 rules is inconclusive (passes unless --strict): ")
+    assert checked(sample(), *RULES[4:]).out.splitlines()[0] == "All 2 rules hold."
 
 
 def test_json_has_every_rule_with_its_value_interval_limit_and_reason():

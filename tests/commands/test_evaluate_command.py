@@ -151,8 +151,11 @@ def test_markdown_latex_and_text_have_the_numbers_to_four_places(files, numbers)
     assert {form: values[: len(expected)] for form, values in read.items()} == dict.fromkeys(read, expected)
 
 
-def test_text_says_the_conventions_before_the_numbers(files):
-    head = printed(*files).split("Queries and results")[0]
+def test_text_says_the_answer_before_the_numbers_and_the_conventions_after_them(files):
+    answer, numbers, head = re.split("Queries and results|Order of results", printed(*files))
+    assert "old" in answer
+    assert "Gain and discount" in numbers
+    head += numbers[numbers.index("Gain and discount") :]
     for words in ("gain g / log2(rank + 1)", "gain (2^g - 1) / log2(rank + 1)", "grade 1 or more",
                   "worth grade 0", "rank column is ignored", "all that have judgments"):  # fmt: skip
         assert words in head
@@ -267,7 +270,7 @@ def test_three_rankings_have_a_leaderboard_and_classes_their_own_means(tmp_path)
     assert places == [("best", "a"), ("good", "b"), ("poor", "c")]
     assert {row["class"] for row in told["class_means"]} == {"head", "tail", "unknown"}
     measure = told["leaderboard_places"][0]["measure"]
-    sentence = f"By {measure}, best has the highest mean; all other runs are significantly different."
+    sentence = f"best has the highest mean {measure}; all other runs are significantly different."
     page = unescape((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     for text in (page, said, printed(*given, "--format", "markdown")):
         assert sentence in " ".join(text.replace("\\", "").split())

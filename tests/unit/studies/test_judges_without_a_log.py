@@ -1,5 +1,6 @@
 """Judges compared without a log: against scikit-learn, plain loops, and what is printed."""
 
+import re
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +12,7 @@ import clickassay as ca
 from clickassay.core.errors import InputError, NothingInCommonError, SettingsError
 from clickassay.correlation.agreement import MEASURES
 from clickassay.studies.judges.compare import compare_judges
-from clickassay.studies.judges.verdict import other_scales
+from clickassay.studies.judges.verdict import answer, other_scales
 
 NAMES = ("ann", "bob", "model")
 KAPPAS = {"kappa": None, "kappa_linear": "linear", "kappa_quadratic": "quadratic"}
@@ -149,12 +150,29 @@ def test_judges_of_other_scales_are_told_apart_from_strict_ones():
     rng = np.random.default_rng(0)
     two, five = rng.integers(0, 2, 120), rng.integers(0, 5, 120)
     (line,) = other_scales(of_grades(two, five))
-    assert line.startswith("Caution: the highest grade of a is 1, of b 4. If they use other scales, map one")
+    assert line.startswith("Caution: the highest grade of a is 1, that of b 4. If their scales differ, map one")
     assert list(other_scales(of_grades(five, two)))
     assert not list(other_scales(of_grades(five, five)))
     assert not list(other_scales(of_grades(two[:50], five[:50])))  # too few to say
     rare = np.where(np.arange(120) < 3, 4, two)
     assert not list(other_scales(of_grades(two, rare)))
+
+
+def test_the_answer_is_yes_only_without_a_caution_and_on_one_scale():
+    rng = np.random.default_rng(0)
+    five = rng.integers(0, 5, 120)
+    near = np.where(np.arange(120) % 9 == 0, 4 - five, five)
+    assert answer(of_grades(five, near), 0.4).startswith("Yes: quadratic kappa 0.")
+    assert answer(of_grades(five, five), 0.4).startswith("Not yet: quadratic kappa 1.00, no interval: ")
+    few = of_grades(five[:30], np.where(np.arange(30) < 3, 4, five[:30]))
+    assert re.fullmatch(
+        r"Not yet: quadratic kappa 0\.\d\d \(95% CI .*\) is unreliable \(fewer than 50 queries\)",
+        answer(few, 0.2),
+    )
+    lower = of_grades(np.minimum(five, 3), five)
+    assert answer(lower, 0.4).startswith("Not yet: judges may use different scales (quadratic kappa 0.")
+    opposite = answer(of_grades(five, 4 - five))
+    assert opposite.startswith("a and b have a quadratic kappa of \N{MINUS SIGN}")
 
 
 # ---- files ----------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
-"""From Python: rules that a run must keep, the gate of a nightly job."""
+"""From Python: rules that a run must satisfy, the gate of a nightly job."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,15 +20,27 @@ _SHOWN = (
 )  # fmt: skip
 
 
+WORDS = {
+    RuleState.BROKEN: "broken",
+    RuleState.UNDECIDED: "undecided",
+    RuleState.OPEN: "inconclusive",
+    RuleState.HOLDS: "holds",
+}
+"""What states are called, the worst first."""
+
+MOST_NAMED = 3
+"""Rules of a state that the answer names."""
+
+
 class CheckResult(Result):
-    """What became of rules.
+    """Which rules hold, and which are broken.
 
     Parameters
     ----------
     outcomes
-        What became of each.
+        The outcome of each rule.
     strict
-        Whether open rules count as broken.
+        Whether inconclusive rules count as failed.
     name
         What the run is called.
     """
@@ -37,8 +50,26 @@ class CheckResult(Result):
 
     @property
     def passed(self) -> bool:
-        """Whether no rule is broken, or undecided for want of a value."""
+        """Whether no rule is broken, and none is undecided because its value is missing."""
         return not any(one.fails(strict=self.strict) for one in self.outcomes)
+
+    @property
+    def answer(self) -> str:
+        """Which rules are broken, or that all hold; without a full stop."""
+        found = {state: [one.rule for one in self.outcomes if one.state == state] for state in WORDS}
+        every, holding = len(self.outcomes), len(found.pop(RuleState.HOLDS))
+        if holding == every:
+            return f"All {every} rules hold" if every > 1 else "The rule holds"
+        told: list[str] = []
+        for state, rules in found.items():
+            if rules:
+                verb = "is" if len(rules) == 1 else "are"
+                more = "" if len(rules) <= MOST_NAMED else f" and {len(rules) - MOST_NAMED} more"
+                of = "" if told else f" of {plural(every, 'rule')}"
+                named = "; ".join(rules[:MOST_NAMED])
+                passes = " (passes unless --strict)" if state == RuleState.OPEN and not self.strict else ""
+                told.append(f"{len(rules)}{of} {verb} {WORDS[state]}{passes}: {named}{more}")
+        return "; ".join(told)
 
     @property
     def rules(self) -> pl.DataFrame:
@@ -55,33 +86,28 @@ class CheckResult(Result):
     def facts(self) -> dict[str, Any]:
         """The content of the JSON document (docs/reference/check.md)."""
         return {
-            "schema": SCHEMA, "run": self.name, "passed": self.passed, "strict": self.strict,
+            "schema": SCHEMA, "answer": self.answer, "run": self.name, "passed": self.passed, "strict": self.strict,
             "rules": [one.as_data() for one in self.outcomes],
         }  # fmt: skip
 
     def parts(self) -> Iterator[Part]:
-        """Yield the rules with their numbers, what needs words, and how many are broken."""
-        outcomes = self.outcomes
+        """Yield which rules fail, the rules with their numbers, and what needs words."""
+        yield f"{self.answer}."
         heads = ("rule", "", "about", "value", "95% CI")
         rows = [
-            (one.rule, str(one.state), "" if one.sample is None else one.sample.label, *_numbers(one))
-            for one in outcomes
-        ]
+            (
+                one.rule, WORDS[one.state], "" if one.sample is None else one.sample.label, *_numbers(one),
+            )
+            for one in self.outcomes
+        ]  # fmt: skip
         yield ShownTable(heads, rows, heads[-2:])
         yield from (
-            f"{str(one.state).upper()} {one.rule}: {one.reason}" for one in outcomes if one.needs_words
+            f"{WORDS[one.state].upper()} {one.rule}: {one.reason}"
+            for one in self.outcomes
+            if one.needs_words
         )
-        for caution in dict.fromkeys(one.found.caution for one in outcomes if one.found.caution):
-            number = sum(one.found.caution == caution for one in outcomes)
-            yield f"Caution, {plural(number, 'interval')}: {caution}"
-        # for instance "3 rules: 1 broken, 1 open, 1 kept."
-        counts = {state: sum(one.state == state for one in outcomes) for state in RuleState}
-        order = (RuleState.BROKEN, RuleState.UNDECIDED, RuleState.OPEN, RuleState.HOLDS)
-        words = {RuleState.HOLDS: "kept"}
-        told = [f"{counts[state]} {words.get(state, state)}" for state in order if counts[state]]
-        passes = self.passed and counts[RuleState.OPEN]
-        end = " Open rules pass unless --strict." if passes else ""
-        yield f"{plural(len(outcomes), 'rule')}: {', '.join(told)}.{end}"
+        cautions = Counter(one.found.caution for one in self.outcomes if one.found.caution)
+        yield from (f"Caution, {plural(number, 'interval')}: {text}" for text, number in cautions.items())
 
 
 def _numbers(one: Outcome) -> tuple[str, str]:

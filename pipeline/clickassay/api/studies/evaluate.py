@@ -144,14 +144,21 @@ class EvaluationResult(Result):
         """Return the mean of a measure, where there is one run."""
         return self.evaluation[measure]
 
+    @property
+    def answer(self) -> str:
+        """Which ranking is better, or the mean of the only one; without a full stop."""
+        from clickassay.studies.evaluation.report import answer  # noqa: PLC0415 - for printing alone
+
+        return answer(self.evaluation)
+
     def parts(self) -> Iterator[Part]:
-        """Yield conventions, means and comparisons."""
+        """Yield the answer, means and comparisons, conventions."""
         from clickassay.studies.evaluation.conventions import conventions  # noqa: PLC0415 - for printing alone
 
         told = conventions(self.evaluation, average_over=self.average_over)
         cautions = " ".join(self.cautions)
         more = (("Caution", cautions),) if cautions else ()
-        yield from evaluation_parts((*told, *more), self.frames, per_query=False)
+        yield from evaluation_parts(self.evaluation, (*more, *told), per_query=False)
 
 
 def _unpickled(
@@ -161,11 +168,12 @@ def _unpickled(
 
 
 def evaluation_parts(
-    conventions: tuple[tuple[str, str], ...], frames: Mapping[str, pl.DataFrame], *, per_query: bool
+    evaluation: Evaluation, conventions: tuple[tuple[str, str], ...], *, per_query: bool
 ) -> Iterator[Part]:
-    """Yield the definitions that numbers depend on, and the numbers."""
-    from clickassay.studies.evaluation.report import evaluation_tables  # noqa: PLC0415 - as above
+    """Yield the answer, the numbers, and the definitions that these depend on."""
+    from clickassay.studies.evaluation.report import answer, evaluation_tables  # noqa: PLC0415 - as above
 
-    yield from (f"{what}: {how}" for what, how in conventions)
-    for table in evaluation_tables(dict(frames), per_query=per_query):
+    yield f"{answer(evaluation)}."
+    for table in evaluation_tables(evaluation.frames, per_query=per_query):
         yield from on_screen(table)
+    yield from (f"{what}: {how}" for what, how in conventions)

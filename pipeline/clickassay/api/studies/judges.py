@@ -1,4 +1,4 @@
-"""From Python: how far judges agree, from judgments alone."""
+"""From Python: how well judges agree, from judgments alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,11 +21,12 @@ from clickassay.report.writers.page import write_study
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.report import build_judges_report, judges_tables
 from clickassay.studies.judges.verdict import (
+    answer,
+    details,
     other_scales,
     overlap_sentence,
     rankings_sentence,
     repeated_sentences,
-    verdict,
 )
 
 _ALWAYS = ("agreement", "confusion", "grades", "sheet")
@@ -59,23 +60,28 @@ def rating_options(
 
 
 class JudgesResult(Result):
-    """How far judges agree; it prints the verdict, each measure with its interval, and the shares of grades.
+    """How well judges agree; prints the answer, each measure with its interval, and the shares of grades.
 
     Parameters
     ----------
     found
         The numbers.
     at_least
-        A quadratic kappa that the agreement is held against.
+        The quadratic kappa that the agreement must reach.
     """
 
     def __init__(self, found: JudgesCompared, at_least: float | None = None) -> None:
         self.found, self.at_least = found, at_least
 
     @property
+    def answer(self) -> str:
+        """Whether the first two judges agree; without a full stop."""
+        return answer(self.found, self.at_least)
+
+    @property
     def verdict(self) -> str:
-        """How far the first two judges agree, and what would settle it."""
-        return verdict(self.found, self.at_least)
+        """Whether the first two judges agree, on what, and what would settle it."""
+        return f"{self.answer}. {details(self.found, self.at_least)}"
 
     @property
     def agreement(self) -> pl.DataFrame:
@@ -84,7 +90,7 @@ class JudgesResult(Result):
 
     @property
     def confusion(self) -> pl.DataFrame:
-        """A row for each pair of judges and of grades: how often one gave this and the other that."""
+        """A row for each pair of judges and pair of grades: how often the judges gave them."""
         return self.found.confusion
 
     @property
@@ -109,12 +115,12 @@ class JudgesResult(Result):
 
     @property
     def ranking_pairs(self) -> pl.DataFrame:
-        """A row for each pair of judges, measure and two rankings: their difference under both."""
+        """A row for each pair of judges, measure and pair of rankings: the difference under both judges."""
         return self.found.ranking_pairs
 
     @property
     def clicks(self) -> Mapping[str, pl.DataFrame]:
-        """What the clicks of `run` say: tables judge_disagreements and judge_comparisons of a run."""
+        """What clicks say of the judges: tables judge_disagreements and judge_comparisons of `run`."""
         return self.found.clicks
 
     @property
@@ -133,7 +139,7 @@ class JudgesResult(Result):
         }
         tables = {name: table.to_dicts() for name, table in self.tables.items() if name != "sheet"}
         return {
-            "verdict": self.verdict, "not_judged": self.found.not_judged, "judged_again": again, **tables,
+            "answer": self.answer, "verdict": self.verdict, "not_judged": self.found.not_judged, "judged_again": again, **tables,
         }  # fmt: skip
 
     def save(self, out: str | Path, *, force: bool = False) -> Path:
@@ -153,8 +159,9 @@ class JudgesResult(Result):
         return out
 
     def parts(self) -> Iterator[Part]:
-        """Yield the verdict, and the tables."""
-        yield self.verdict
+        """Yield the answer, and the tables."""
+        yield f"{self.answer}."
+        yield details(self.found, self.at_least)
         if said := rankings_sentence(self.found):
             yield said
         for table in judges_tables(self.found).values():

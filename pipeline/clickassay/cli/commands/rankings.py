@@ -111,7 +111,7 @@ def evaluate(
     if form.name in WRITERS:
         write_out(WRITERS[form.name](result, per_query=form.per_query))
         return
-    show(evaluation_parts(result.conventions, result.evaluation.frames, per_query=form.per_query))
+    show(evaluation_parts(result.evaluation, result.conventions, per_query=form.per_query))
     output.tell("Report", "report.html")
 
 

@@ -29,7 +29,7 @@ from clickassay.studies.evaluation.forms import (
     ONLY_IF_ASKED,
     asked_for,
 )
-from clickassay.studies.evaluation.report import build_evaluation_report, evaluation_tables
+from clickassay.studies.evaluation.report import answer, build_evaluation_report, evaluation_tables
 
 _OF_SCALE = ("top_grade_unused", "bottom_grade_unused")
 SHALLOWEST, DEEPEST = 10, 100
@@ -68,7 +68,7 @@ def evaluate_files(
         evaluation = evaluate(qrels, named, parsed, strict=True, progress=progress, **options)
     cautions = " ".join((*_scale_cautions(evaluation), *evaluation.cautions))
     texts = conventions(evaluation, average_over=options.get("average_over", "judged"))
-    told = (*texts, *((("Caution", cautions),) if cautions else ()))
+    told = (*((("Caution", cautions),) if cautions else ()), *texts)
     return EvaluatedFiles(evaluation, told, {"measures": measures, **options}, inputs)
 
 
@@ -117,10 +117,11 @@ def as_tsv(result: EvaluatedFiles, *, per_query: bool) -> str:
 
 
 def as_json(result: EvaluatedFiles, *, per_query: bool) -> str:
-    """Return one JSON object: conventions, and lists of runs, means, comparisons and queries."""
+    """Return one JSON object: answer, conventions, and lists of runs, means, comparisons and queries."""
     frames = _records(result, per_query=per_query)
     named = {f"{kind}s" if kind != "query" else "queries": frame.to_dicts() for kind, frame in frames.items()}
-    return escape.json({"conventions": dict(result.conventions), **named}, indent=2) + "\n"
+    told = {"answer": answer(result.evaluation), "conventions": dict(result.conventions)}
+    return escape.json(told | named, indent=2) + "\n"
 
 
 _KINDS = {LEADERBOARD.name: "leaderboard_place"}
@@ -146,22 +147,24 @@ def as_jsonl(result: EvaluatedFiles, *, per_query: bool) -> str:
 
 
 def as_markdown(result: EvaluatedFiles, *, per_query: bool) -> str:
-    """Return the conventions as a list, and the tables."""
+    """Return the answer, the tables, and the conventions as a list."""
     from clickassay.report.writers.tables import markdown_table  # noqa: PLC0415 - templates
 
     from_tables = [
         "\n\n".join([f"## {table.title}", markdown_table(table), *table.remarks])
         for table in shown_tables(result, per_query=per_query)
     ]
-    head = "\n".join(f"- {what}: {markdown(how)}" for what, how in result.conventions)
-    return "\n\n".join([head, *from_tables]) + "\n"
+    told = "\n".join(f"- {what}: {markdown(how)}" for what, how in result.conventions)
+    head = f"# {markdown(answer(result.evaluation))}"
+    return "\n\n".join([head, *from_tables, "## Conventions in force", told]) + "\n"
 
 
 def as_latex(result: EvaluatedFiles, *, per_query: bool) -> str:
-    """Return the conventions as comments, and the tables; the document needs the package booktabs."""
+    """Return answer and conventions as comments, and the tables; the document needs the package booktabs."""
     from clickassay.report.writers.tables import latex_table  # noqa: PLC0415 - where it is asked for
 
-    head = "".join(f"% {what}: {latex(how)}\n" for what, how in result.conventions)
+    notes = (("Answer", answer(result.evaluation)), *result.conventions)
+    head = "".join(f"% {what}: {latex(how)}\n" for what, how in notes)
     return head + "\n".join(latex_table(table) for table in shown_tables(result, per_query=per_query))
 
 
@@ -205,8 +208,8 @@ def write_evaluation(
         frames,
         result.conventions,
         rel=result.options.get("rel", 1),
+        answer=answer(result.evaluation),
         shares=frozenset(str(one) for one in result.evaluation.measures if one.metric.high == 1),
-        less_is_better=frozenset(str(one) for one in result.evaluation.measures if one.metric.less_is_better),
         command=command,
         per_query=per_query,
     )

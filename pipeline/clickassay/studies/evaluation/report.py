@@ -26,6 +26,7 @@ from clickassay.report.tables import (
     shown_table,
     under,
 )
+from clickassay.studies.evaluation.evaluate import Evaluation
 
 PLACES = 4
 """Decimals of a shown number, as trec_eval has them; files for programs have all digits."""
@@ -171,18 +172,18 @@ def highest(frame: pl.DataFrame) -> str:
         named = listed(alike) if len(alike) <= _NAMED else f"{len(alike)} other runs"
         others = f"{named} {'is' if len(alike) == 1 else 'are'} not significantly different from it"
     mean = "lowest" if lowest else "highest"
-    return f"By {top['measure']}, {visible(top['run'])} has the {mean} mean; {others}."
+    return f"{visible(top['run'])} has the {mean} mean {top['measure']}; {others}."
 
 
-def title_of(frames: Frames, less_is_better: frozenset[str]) -> str:
-    """Return the answer of an evaluation: of two rankings which is better, of several which is highest."""
-    means, comparisons = frames["means"], frames["comparisons"]
-    if "leaderboard" in frames and frames["leaderboard"].height:
-        return highest(frames["leaderboard"]).removesuffix(".")
+def answer(evaluation: Evaluation) -> str:
+    """Return which ranking is better, or the mean of the only one, without a full stop."""
+    means, comparisons = evaluation.means, evaluation.comparisons
+    if evaluation.leaderboard.height:
+        return highest(evaluation.leaderboard).removesuffix(".")
     if comparisons.height:
         row = comparisons.row(0, named=True)
         one, other, ahead = visible(row["run"]), visible(row["baseline"]), row["difference"]
-        is_less = row["measure"] in less_is_better
+        is_less = any(one.metric.less_is_better for one in evaluation.measures if str(one) == row["measure"])
         known = row["ci_low"] is not None
         ends = f" (95% CI {span(row['ci_low'], row['ci_high'])})" if known else ""
         numbers = f"{row['measure']} {signed(ahead)}{ends}"
@@ -407,17 +408,17 @@ def build_evaluation_report(
     conventions: tuple[tuple[str, str], ...],
     *,
     rel: int,
+    answer: str,
     shares: frozenset[str],
-    less_is_better: frozenset[str],
     command: str,
     per_query: bool,
 ) -> StudyReport:
     """Turn the frames of an evaluation into sentences, tables and pictures, without writing anything.
 
     conventions: pairs (convention, text): the definitions that the numbers depend on.
+    answer: the title.
     rel: lowest grade that the curves of precision count as relevant.
     shares: names of the measures that lie in 0..1.
-    less_is_better: names of those whose best value is the smallest.
     per_query: whether the page has the values by query.
     """
     runs, means = frames["runs"]["run"].to_list(), frames["means"]
@@ -436,7 +437,7 @@ def build_evaluation_report(
         sections.append(Section("queries", "Values by query", reading, folded=(table,)))
     lead = f"{plural(means['measure'].n_unique(), 'measure')} of {listed(named)} over {queries}."
     return StudyReport(
-        "Rankings against judgments", title_of(frames, less_is_better), lead, conventions, tuple(sections),
+        "Rankings against judgments", answer, lead, conventions, tuple(sections),
         visible(command, limit=10_000),
     )  # fmt: skip
 

@@ -30,11 +30,11 @@ from clickassay.report.tables import (
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.verdict import (
     answer,
+    details,
     other_scales,
     overlap_sentence,
     rankings_sentence,
     repeated_sentences,
-    verdict,
 )
 
 MEASURE_HEADS = {
@@ -53,18 +53,19 @@ MEASURE_HEADS = {
 assert MEASURE_HEADS.keys() == MEASURES.keys()  # noqa: S101 - a measure without a name
 
 GROUPED_BY = {"mean_grade": "mean grade of both", "quarter": "quarter of the file"}
-ONE_GRADE = "both give one and the same grade"
+ONE_GRADE = "both always give the same grade"
 EQUAL_RUNS = "all rankings are equal"
 ONE_QUERY = "intervals and tests need two queries"
 CHANCE = (
-    "Same grade is high by chance alone when most results are bad. Kappa and alpha correct for chance, AC1 "
-    "also where nearly all results have the same grade; linear and quadratic count a miss by its distance."
+    "When most results are bad, the share with the same grade is high by chance. Kappa and alpha correct for "
+    "chance; AC1 does so even where nearly all results have one grade. Linear and quadratic kappa weight a "
+    "miss by its distance."
 )
 RANKINGS_NOTES = (
-    "Intervals hold for all pairs at once: a pair that does not differ significantly under both judges "
+    "Intervals are simultaneous over all pairs: a pair that does not differ significantly under both judges "
     "may be in either order.",
-    "Significant pairs: the same way under both judges, opposite ways, under one judge only; changed: "
-    "the difference itself differs significantly between the judges.",
+    "Same, opposite, first only, second only: pairs that differ significantly under both judges or one. "
+    "Changed: the difference itself differs significantly between the judges.",
 )
 _JUDGES: Mapping[str, Any] = {"explained": False, "group_head": "Judges"}
 
@@ -106,7 +107,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
                 *counts,
             ),
             group=lambda row: group(row, f"by {_grouped_by(row['by'])}"), explained=False,
-            notes=("p: of the same difference in the other groups, adjusted (Holm); not by mean grade.",),
+            notes=("p: is the difference the same in the other groups? Adjusted (Holm); not for mean grades.",),
             group_head="Results",
         ),
         shown_table(
@@ -140,7 +141,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
                 ShownColumn("Sample", _sample),
                 (
                     field("Clicks", "n_clicks"),
-                    *under("Upper result clicked, where first by", share(a, "upper_a"), share(b, "upper_b")),
+                    *under("Upper result clicked, if ranked first by", share(a, "upper_a"), share(b, "upper_b")),
                     *ends("Difference", "difference", "no click"), p_value("p", "p_adjusted"),
                     ShownColumn("Supported", _supported),
                 ),
@@ -151,7 +152,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
                 found.clicks["judge_comparisons"],
                 ShownColumn("Metric", lambda row: f"{row['editorial_metric']} with {row['click_metric']}"),
                 (
-                    *under("Correlation by grades of", value(a, "correlation_a", "no correlation"),
+                    *under("Correlation with grades of", value(a, "correlation_a", "no correlation"),
                            value(b, "correlation_b", "no correlation")),
                     *ends("Difference", "difference", "no difference"), p_value("p", "p_adjusted"),
                 ),
@@ -162,11 +163,11 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
 
 
 def _supported(row: Fields) -> str:
-    return "neither, significantly" if row["supported"] is None else visible(row["supported"])
+    return "inconclusive" if row["supported"] is None else visible(row["supported"])
 
 
 def _no_kappa(row: Fields) -> str:
-    return "not for equal mean grades" if row["by"] == "mean_grade" else ONE_GRADE
+    return "undefined for equal mean grades" if row["by"] == "mean_grade" else ONE_GRADE
 
 
 def _grouped_by(by: str) -> str:
@@ -182,7 +183,7 @@ def _part(row: Fields, rows: pl.DataFrame) -> str:
 
 def _sample(row: Fields) -> str:
     market = "" if row["market"] == EVERY else f"{visible(row['market'])}, "
-    return f"{market}depth {row['depth']}"
+    return f"{market}top {row['depth']}"
 
 
 def _grades_table(found: JudgesCompared) -> ReportTable:
@@ -282,8 +283,8 @@ def build_judges_report(found: JudgesCompared, at_least: float | None, *, comman
         )  # fmt: skip
     if found.clicks:
         clicks = (
-            "Where two judges order two neighbouring results oppositely, the clicks on exactly one of both "
-            "say whose order users follow. Clicks are not the truth about relevance."
+            "Where two judges disagree about the order of two neighbouring results, clicks on exactly one of "
+            "the two show whose order users follow. Clicks are evidence of relevance, not its truth."
         )
         supported, predicted = tables["judge_disagreements"], tables["judge_comparisons"]
         sections.append(
@@ -293,7 +294,7 @@ def build_judges_report(found: JudgesCompared, at_least: float | None, *, comman
             )
         )  # fmt: skip
     return StudyReport(
-        "Judges compared", answer(found, at_least), verdict(found, at_least), (),
+        "Judges compared", answer(found, at_least), details(found, at_least), (),
         tuple(sections), visible(command, limit=10_000),
     )  # fmt: skip
 
@@ -305,10 +306,10 @@ def bias_reading(found: JudgesCompared) -> Iterator[str]:
     differ = "differs" if unlike == 1 else "differ"
     yield (
         f"Of {plural(tested.height, 'group')} of results, {unlike} {differ} significantly from the rest "
-        "in how much higher the second judge grades."
+        "in how much higher the second judge's grades are."
     )
     yield (
-        "Groups of grades are by the mean grade of both: by the grade of one judge, even two equal judges "
-        "who err by chance would seem to differ. A quarter of the second judge's file can differ because "
-        "its queries do."
+        "Results are grouped by the mean grade of both judges: grouped by one judge's grade, even two equally "
+        "good judges would seem to differ. A quarter of the second judge's file can differ because its "
+        "queries do."
     )

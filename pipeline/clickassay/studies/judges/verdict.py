@@ -26,56 +26,55 @@ MOST_TIMES = 100
 def answer(found: JudgesCompared, at_least: float | None = None) -> str:
     """Return whether the first two judges agree, as a title without a full stop: yes, no, or not yet.
 
-    The rule: the whole interval of kappa is above `at_least`, and no pair of rankings changes significantly.
+    Yes: the whole interval of kappa is at least `at_least`, it has no caution, the judges seem to use one
+    scale, and no pair of rankings changes significantly.
     """
-    first = found.agreement.row(0, named=True)
-    pair = pl.col("judge_a") == first["judge_a"], pl.col("judge_b") == first["judge_b"]
-    kappa = found.agreement.filter(*pair, measure="kappa_quadratic").row(0, named=True)
+    first, kappa = found.agreement.row(0, named=True), _kappa(found)
     both = f"{visible(first['judge_a'])} and {visible(first['judge_b'])}"
     if kappa["value"] is None:
         return f"{both} give one and the same grade: agreement beyond chance is not defined"
     said = f"quadratic kappa {_with_interval(kappa)}"
+    pair = pl.col("judge_a") == first["judge_a"], pl.col("judge_b") == first["judge_b"]
     changed = int(found.rankings.filter(*pair)["changed"].sum()) if found.rankings.height else 0
     if at_least is None:
-        return f"{both} agree with {said}" if not changed else f"{both} rank differently: {said}"
-    limit = f"{at_least:g}"
-    if kappa["ci_high"] is not None and kappa["ci_high"] < at_least:
+        what = f"rank differently: {said}" if changed else f"have a quadratic kappa of {_with_interval(kappa)}"
+        return f"{both} {what}"
+    limit, low, high = f"{at_least:g}", kappa["ci_low"], kappa["ci_high"]
+    if high is not None and high < at_least:
         return f"No: {said} is below {limit}"
     if changed:
         return f"No: {plural(changed, 'pair')} of rankings changes significantly with the judge ({said})"
-    if kappa["ci_low"] is not None and kappa["ci_low"] >= at_least:
-        return f"Yes: {said} is at least {limit}"
-    return f"Not yet: {said} may be above or below {limit}"
+    if low is None:
+        return f"Not yet: {said}, {NO_INTERVAL}"
+    if low < at_least:
+        return f"Not yet: {said} may be above or below {limit}"
+    if kappa["caution"] is not None:
+        return f"Not yet: {said} is unreliable ({kappa['caution']})"
+    if next(other_scales(found), None) is not None:
+        return f"Not yet: judges may use different scales ({said})"
+    return f"Yes: {said} is at least {limit}"
 
 
-def verdict(found: JudgesCompared, at_least: float | None = None) -> str:
-    """Say how far the first two judges agree, by quadratic kappa, and who gives higher grades.
+def _kappa(found: JudgesCompared) -> Mapping[str, Any]:
+    """Return the row of quadratic kappa of the first two judges."""
+    a, b = found.agreement.select("judge_a", "judge_b").row(0)
+    return found.agreement.filter(judge_a=a, judge_b=b, measure="kappa_quadratic").row(0, named=True)
 
-    `at_least` is a kappa that the agreement is held against.
-    """
+
+def details(found: JudgesCompared, at_least: float | None = None) -> str:
+    """Say what the first two judges judged, who gives higher grades, and what would settle an open answer."""
     first = found.agreement.row(0, named=True)
-    a, b = first["judge_a"], first["judge_b"]
-    rows = {row["measure"]: row for row in found.agreement.filter(judge_a=a, judge_b=b).to_dicts()}
-    kappas, apart = rows["kappa_quadratic"], rows["mean_difference"]
-    on = f"{plural(first['n_results'], 'result')} of {plural(first['n_queries'], 'query', 'queries')}"
-    a, b = visible(a), visible(b)
-    if kappas["value"] is None:
-        return f"{a} and {b} give one and the same grade to {on}: agreement beyond chance is not defined."
-    text = f"{a} and {b} have a quadratic kappa of {_with_interval(kappas)} on {on}"
+    a, b = visible(first["judge_a"]), visible(first["judge_b"])
+    own = found.agreement.filter(judge_a=first["judge_a"], judge_b=first["judge_b"])
+    apart = own.row(by_predicate=pl.col("measure") == "mean_difference", named=True)
+    text = (
+        f"{a} and {b} both judged {plural(first['n_results'], 'result')} of "
+        f"{plural(first['n_queries'], 'query', 'queries')}."
+    )
     if apart["ci_low"] is not None and (apart["ci_low"] > 0 or apart["ci_high"] < 0):
         higher, sign = (b, 1) if apart["value"] > 0 else (a, -1)
-        text += f"; {higher} gives higher grades, by {_with_interval(apart, sign)} on average"
-    held = ""
-    if at_least is not None:
-        limit = f"{at_least:g}"
-        if kappas["ci_low"] is None:
-            held = f" Whether it is at least {limit} cannot be said: {NO_INTERVAL}."
-        elif kappas["ci_low"] >= at_least:
-            held = f" It is at least {limit}."
-        else:
-            below = kappas["ci_high"] < at_least
-            held = f" It is below {limit}." if below else f" It may be above or below {limit}."
-    return f"{text}.{held}{_needed(kappas, at_least)}"
+        text += f" On average, {higher} grades higher by {_with_interval(apart, sign)}."
+    return text + _needed(_kappa(found), at_least)
 
 
 def _needed(row: Mapping[str, Any], at_least: float | None) -> str:
@@ -89,11 +88,11 @@ def _needed(row: Mapping[str, Any], at_least: float | None) -> str:
         results = round(queries * row["n_results"] / row["n_queries"], -1)
         more = f"about {count(queries)} queries ({count(int(results))} results)"
     aim = (
-        f"know it within {WITHIN}"
+        f"know kappa within {WITHIN}"
         if at_least is None
-        else f"tell, 4 times out of 5, if it is {number(row['value'], 2)}"
+        else f"tell with power {POWER:g} (if kappa is {number(row['value'], 2)})"
     )
-    return f" To {aim}, have {more} judged by both."
+    return f" To {aim}, let both judge {more}."
 
 
 def queries_needed(row: Mapping[str, Any], at_least: float | None) -> int | None:
@@ -123,7 +122,7 @@ def rankings_sentence(found: JudgesCompared) -> str:
     row = found.rankings.row(0, named=True)
     a, b = visible(row["judge_a"]), visible(row["judge_b"])
     if row["tau"] is None:
-        return f"By {row['measure']}, all rankings have the same mean under {a} or under {b}."
+        return f"All rankings have the same mean {row['measure']} under {a} or under {b}."
     if row["pairs"] == 1:
         return _of_two(found.ranking_pairs.row(0, named=True), a, b)
     tau = _with_interval({"value": row["tau"], "ci_low": row["tau_low"], "ci_high": row["tau_high"]})
@@ -136,9 +135,9 @@ def rankings_sentence(found: JudgesCompared) -> str:
         verb = "changes" if changed == 1 else "change"
         change = f"{plural(changed, 'difference')} {verb} significantly with the judge"
     return (
-        f"By {row['measure']}, {plural(row['n_runs'], 'ranking')} have a tau of {tau} under {a} and {b}. Of "
-        f"{plural(row['pairs'], 'pair')}, {by_a} {_differ(by_a)} significantly under {a}, {by_b} under {b}, "
-        f"{row['same']} the same way under both; {change}."
+        f"The orders of {plural(row['n_runs'], 'ranking')} under {a} and {b} have a tau of {tau} "
+        f"({row['measure']}). Of {plural(row['pairs'], 'pair')}, {by_a} {_differ(by_a)} significantly under "
+        f"{a}, {by_b} under {b}, {row['same']} the same way under both; {change}."
     )
 
 
@@ -157,8 +156,7 @@ def _of_two(row: Mapping[str, Any], a: str, b: str) -> str:
     changes = row["p_holm"] is not None and row["p_holm"] < ALPHA
     change = {"value": row["change"], "ci_low": row["ci_low"], "ci_high": row["ci_high"]}
     return (
-        f"The {row['measure']} of {visible(row['run'])} is {under}, compared with "
-        f"{visible(row['baseline'])}; "
+        f"The {row['measure']} of {visible(row['run'])}, compared with {visible(row['baseline'])}, is {under}; "
         f"{'' if changes else 'no '}significant change from {a} to {b}: {_with_interval(change)}."
     )
 
@@ -179,7 +177,7 @@ def repeated_sentences(found: JudgesCompared) -> Iterator[str]:
             f"{percent(equal / results)} of them with the same grade; the first counts."
         )
     if found.not_judged:
-        yield f"{plural(found.not_judged, 'rating')} without a grade (blank, -1, refused …) dropped."
+        yield f"{plural(found.not_judged, 'rating')} without a grade (blank, -1, refused …) ignored."
 
 
 def other_scales(found: JudgesCompared) -> Iterator[str]:
@@ -191,9 +189,8 @@ def other_scales(found: JudgesCompared) -> Iterator[str]:
     for row in grades.sort("judge").iter_rows(named=True):
         if row["top"] < highest["top"] and highest["often"] >= OFTEN and row["all"] >= MANY:
             yield (
-                f"Caution: the highest grade of {visible(row['judge'])} is {row['top']}, of "
-                f"{visible(highest['judge'])} {highest['top']}. If they use other scales, map one: "
-                "--grade-map."
+                f"Caution: the highest grade of {visible(row['judge'])} is {row['top']}, that of "
+                f"{visible(highest['judge'])} {highest['top']}. If their scales differ, map one with --grade-map."
             )
 
 
@@ -207,4 +204,4 @@ def overlap_sentence(found: JudgesCompared) -> str:
         f"{visible(row['judge_a'])} with {visible(row['judge_b'])} {count(row['n_results'])}"
         for row in pairs.iter_rows(named=True)
     ]
-    return f"{judged}; in common: {listed(both)}. Agreement is of results in common."
+    return f"{judged}; in common: {listed(both)}. Agreement covers the results in common."

@@ -77,14 +77,14 @@ def test_letters_of_many_runs_are_never_shared_by_two_that_differ():
 @pytest.mark.parametrize(
     ("p_values", "means", "said"),
     [
-        ((None, 1.0, 0.01), (0.5, 0.4, 0.3), "highest mean; y is not significantly different from it."),
-        ((None, 0.2, None), (0.5, 0.4, 0.3), "highest mean; no run is significantly different from it."),
-        ((None, 0.01, 0.01), (1.0, 2.0, 3.0), "lowest mean; all other runs are significantly different."),
+        ((None, 1.0, 0.01), (0.5, 0.4, 0.3), "highest mean RR; y is not significantly different from it."),
+        ((None, 0.2, None), (0.5, 0.4, 0.3), "highest mean RR; no run is significantly different from it."),
+        ((None, 0.01, 0.01), (1.0, 2.0, 3.0), "lowest mean RR; all other runs are significantly different."),
     ],
 )
 def test_one_sentence_says_who_does_not_differ_from_the_run_with_the_highest_mean(p_values, means, said):
     board = pl.DataFrame({"measure": "RR", "run": ["x", "y", "z"], "mean": means, "p_best": p_values})
-    assert highest(board) == f"By RR, x has the {said}"
+    assert highest(board) == f"x has the {said}"
 
 
 def test_less_is_better_of_some_measures():

@@ -1,4 +1,4 @@
-"""Whether a run keeps its rules: a rule about a number is broken only if the whole interval breaks it."""
+"""Whether a run satisfies its rules: one about a number is broken only if the whole interval breaks it."""
 
 import math
 import operator
@@ -74,7 +74,7 @@ class Outcome:
     changes: tuple[Mapping[str, Any], ...] = ()
 
     def fails(self, *, strict: bool) -> bool:
-        """Return whether a job should stop at it: `strict` takes open rules for broken ones."""
+        """Return whether a job should stop at it: `strict` counts inconclusive rules as failed."""
         return self.state in {RuleState.BROKEN, RuleState.UNDECIDED} or (
             strict and self.state == RuleState.OPEN
         )
@@ -106,7 +106,7 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
         raise SettingsError(f"{rule.run} is the run itself; name another run")
     before = read_for_comparison(rule.run)
     if not key.rows(before.tables[STATISTICS.name])["n_sessions"].sum():
-        raise SettingsError(f"{rule.run} has nothing of {key.label} to compare with; name another run")
+        raise SettingsError(f"{rule.run} has no sessions of {key.label} to compare with; name another run")
     columns = before.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
     clicks = {name: found for name in rule.names if (found := click_metric(name)) is not None}
     metrics = [
@@ -136,7 +136,7 @@ def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
     if worse.height:
         state, shown = (RuleState.BROKEN, certain) if certain.height else (RuleState.UNDECIDED, worse)
         by = f" by more than {rule.margin:g}" if rule.margin else ""
-        what = f"fell{by} beyond noise or are gone" if certain.height else "fell and could not be tested"
+        what = f"fell{by} significantly or are gone" if certain.height else "fell and could not be tested"
         first = clearest(shown)
         reason = f"{shown.height:,} of {compared} {what}; the clearest: {_first_words(first)}"
         return Outcome(rule.text, state, reason, key, _found(first), changes=tuple(worse.to_dicts()))
@@ -146,13 +146,13 @@ def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
     )
     if blind.height:
         reason = (
-            f"not decided: {blind.height:,} of {compared} fell within an interval that rests on {FEW_FOLDS}, "
+            f"inconclusive: {blind.height:,} of {compared} fell, with intervals that rest on {FEW_FOLDS} "
             "and may be far too wide; make both pattern tables with 16 folds; "
             f"the clearest: {_first_words(blind)}"
         )
         return Outcome(rule.text, RuleState.OPEN, reason, key, _found(blind), changes=tuple(blind.to_dicts()))
-    most = "" if fell.is_empty() else f" beyond noise; the clearest fall: {_first_words(fell)}"
-    return Outcome(rule.text, RuleState.HOLDS, f"none of {compared} fell{most}", key, _found(fell))
+    most = "fell" if fell.is_empty() else f"fell significantly; the clearest fall: {_first_words(fell)}"
+    return Outcome(rule.text, RuleState.HOLDS, f"none of {compared} {most}", key, _found(fell))
 
 
 def _first_words(rows: pl.DataFrame) -> str:
@@ -218,7 +218,7 @@ def _state(run: Run, rule: RunState) -> Outcome:
         checks = fired(run.tables[HEALTH_CHECKS.name])
         status = checks[0].status if checks else OK
         worst = [one.check for one in checks if one.status == status]
-        reason = f"{status}: {', '.join(worst)}" if worst else "no check of the log fires"
+        reason = f"{status}: {', '.join(worst)}" if worst else "all data checks passed"
     else:
         rows = run.tables[VERDICT.name].sort("place").select("decision", "subject").rows()
         status, subject = rows[0] if rows else ("cannot_decide", None)
@@ -249,8 +249,8 @@ STRETCH = 3.0
 measured in worlds whose sessions follow a Pareto law."""
 
 _UNCERTAIN = (
-    f"the interval breaks it, but the truth may lie {STRETCH:g} times as far out: {HEAVY_TAIL}; "
-    "this does not concern a rule on within(METRIC, CLICK METRIC)"
+    f"the 95% CI breaks the rule, but the truth may lie {STRETCH:g} times as far out: {HEAVY_TAIL}; "
+    "a rule on within(METRIC, CLICK METRIC) does not have this problem"
 )
 
 
@@ -277,14 +277,13 @@ def _reason(quantity: RunQuantity, state: RuleState, rule: Limit) -> str:
     if quantity.value is None:
         return f"no value: {quantity.reason}"
     if not quantity.ends:
-        return f"no interval to decide by: {quantity.caution or 'the run has none'}"
+        return f"no interval: {quantity.caution or 'the run has none'}"
     value = f"{quantity.value:.6g}"
     if quantity.is_exact:
         return f"{value} is {'' if state == RuleState.HOLDS else 'not '}{rule.comparison} {rule.limit:g}"
-    span = f"the interval {quantity.low:.3g} to {quantity.high:.3g}"
-    whole = {
-        RuleState.HOLDS: f"{span} keeps it",
-        RuleState.BROKEN: f"{span} breaks it as a whole",
-        RuleState.OPEN: f"{span} has values that keep it and values that break it",
+    where = {
+        RuleState.HOLDS: "the whole 95% CI satisfies the rule",
+        RuleState.BROKEN: "the whole 95% CI breaks the rule",
+        RuleState.OPEN: f"the limit {rule.limit:g} lies inside the 95% CI",
     }
-    return whole[state]
+    return f"{where[state]} ({quantity.low:.3g} to {quantity.high:.3g})"

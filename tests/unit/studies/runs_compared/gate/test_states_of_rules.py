@@ -98,12 +98,14 @@ def test_a_correlation_is_that_of_the_headline_with_its_interval_and_caution(tmp
     found = outcome(run, "correlation(err, MEANRR) >= 0.3")
     assert (found.state, found.sample) == ("open", SampleKey("north", 5, "all"))
     assert found.found == RunQuantity(0.35, 0.28, 0.42, "few queries")
-    assert found.reason == "the interval 0.28 to 0.42 has values that keep it and values that break it"
+    assert found.reason == "the limit 0.3 lies inside the 95% CI (0.28 to 0.42)"
     assert (
         outcome(run, "correlation(ERR, MeanRR) > 0.42").reason
-        == "the interval 0.28 to 0.42 breaks it as a whole"
+        == "the whole 95% CI breaks the rule (0.28 to 0.42)"
     )
-    assert outcome(run, "correlation(ERR, MeanRR) >= 0.28").reason == "the interval 0.28 to 0.42 keeps it"
+    assert outcome(run, "correlation(ERR, MeanRR) >= 0.28").reason == (
+        "the whole 95% CI satisfies the rule (0.28 to 0.42)"
+    )
     data = found.as_data()
     assert (data["value"], data["ci_low"], data["ci_high"], data["caution"]) == (
         0.35,
@@ -249,7 +251,7 @@ def with_status(*statuses):
 @pytest.mark.parametrize(
     ("statuses", "is_ok", "no_finding", "status", "reason"),
     [
-        (("ok", "ok"), "holds", "holds", "ok", "no check of the log fires"),
+        (("ok", "ok"), "holds", "holds", "ok", "all data checks passed"),
         (("caution", "ok"), "broken", "holds", "caution", "caution: busy_user"),
         (("caution", "finding", "finding"), "broken", "broken", "finding", "finding: late_clicks, one_grade"),
     ],
@@ -340,7 +342,7 @@ def test_a_run_whose_metric_fell_beyond_noise_is_worse_and_not_the_other_way_rou
     assert ("correlations", "ERR", "MeanRR") in names
     assert all(row["change"] < 0 and row["p_adjusted"] < 0.05 for row in found.changes)
     assert found.found.high < 0
-    assert " of 5 numbers fell beyond noise or are gone; the clearest: " in found.reason
+    assert " of 5 numbers fell significantly or are gone; the clearest: " in found.reason
     back = outcome(whole, f"not worse than {turned} in ERR, MeanRR")
     assert (back.state, back.changes) == ("holds", ())
     assert back.reason.startswith("none of 5 numbers fell")
@@ -413,7 +415,7 @@ def test_a_comparison_that_could_never_fail_is_refused(whole, turned, rule, word
 
 
 def test_a_sample_that_the_other_run_lacks_is_refused(whole):
-    with pytest.raises(SettingsError, match="has nothing of market north, top 10 to compare with"):
+    with pytest.raises(SettingsError, match="has no sessions of market north, top 10 to compare with"):
         outcome(sample(), f"not worse than {whole} for depth 10")
     with pytest.raises(ReportError, match=r"no settings\.json in nowhere"):
         outcome(sample(), "not worse than nowhere")
@@ -429,7 +431,7 @@ def test_a_rule_that_an_interval_from_few_folds_cannot_decide_is_not_decided(hal
     assert (less.state, less.found.value < 0) == (state, True)
     assert (less.found.low < 0 < less.found.high, less.fails(strict=False)) == (True, False)
     assert less.fails(strict=True) == (state == "open")
-    assert ("not decided: " in less.reason and "with 16 folds" in less.reason) == (state == "open")
+    assert ("inconclusive: " in less.reason and "with 16 folds" in less.reason) == (state == "open")
     assert ("users in fewer than 8 folds" in (less.found.caution or "")) == (state == "open")
 
 
