@@ -300,7 +300,7 @@ def test_one_list_shows_which_conventions_give_a_number():
     assert names_of(out) == ["nDCG(dcg='exp-log2',ideal='shown')@5"]
     cut = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.5339", "--json")
     assert [row["convention"] for row in json.loads(cut)] == ["nDCG(dcg='log2')@5"]
-    assert "No convention gives this value." in said("--grades", "3", "--value", "77")
+    assert said("--grades", "3", "--value", "77").startswith("No convention gives 77.\n")
     assert "RBP(p=0.5" in said("--grades", "3 0 1", "--persistence", "0.5", "--relevant-grade", "1")
 
 
@@ -326,6 +326,7 @@ def test_what_cannot_be_audited_is_one_line(arguments, message):
 
 def test_a_value_that_most_conventions_give_is_said_to_tell_nothing():
     out = " ".join(said("--grades", "4,3,2", "--value", "1").split())
-    assert "36 of 45 conventions give this value, of 9 metrics: it does not tell which" in out
+    assert "36 of 45 conventions (9 metrics) give this value: they do not tell which" in out
+    assert out.startswith("36 conventions give 1: ")
     only = said("--grades", "3,-,4,0,1", "--others", "4,3,2,2,1,0", "--value", "0.5339")
     assert "conventions give this value" not in only

@@ -1,6 +1,7 @@
 """`clickassay clicks` on a run, a pattern table and a store of the sample log."""
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -87,6 +88,7 @@ def test_people_get_tables_with_examination_by_position(folder):
     assert "drawn at random" in said
     assert "CM: " in said
     assert "discounts most like the examination of" in said
+    assert re.match(r"(PBM|DBN|CM) predicts clicks best: perplexity 1\.\d{4} on held-out", said)
     rows = [line.split() for line in said.splitlines() if line.strip()[:1] in tuple("12345")]
     assert [row[0] for row in rows] == ["1", "2", "3", "4", "5"]
     assert rows[0][1:5] == ["1.00"] * 4

@@ -45,8 +45,13 @@ def test_it_tells_queries_and_sessions_for_four_lengths_of_the_log(run):
     judged = several["query"].n_unique()  # in any market
     ratio = several.height / judged
     assert rows[1][3] == pytest.approx(ratio * queries[1], abs=ratio + 1)
-    assert f"depth 5: {judged:,} queries with two judged lists, {several.height:,} configurations" in said
-    assert "The difference of the pilot is uncertain" not in said
+    kind = "queries with two fully judged rankings"
+    assert f"top 5: {judged:,} {kind}, {several.height:,} configurations" in said
+    answer = f"Detecting a difference of 0.05 takes about {queries[1]:,} {kind}; you have {judged:,}."
+    assert said.splitlines()[0] == answer
+    assert "The difference is the pilot's own" not in said
+    enough = tiny.said_by("power", run, "--pair", "ERR,DCG", "--difference", "0.9")
+    assert enough.startswith(f"Your {judged:,} {kind} are enough to detect a difference of 0.9 (about ")
 
 
 def test_a_smaller_difference_a_higher_chance_or_more_tests_take_more_queries(run):
@@ -69,7 +74,7 @@ def test_a_small_pilot_and_a_small_plan_have_cautions(tmp_path):
     said = tiny.said_by("power", few, "--pair", "ERR,AP", "--difference", "1.5")
     (queries,) = re.findall(r"Unreliable: the pilot has (\d+) queries, fewer than 50\.", said)
     assert int(queries) <= 12
-    assert "Judge at least 50 queries: with fewer, intervals have a caution." in said
+    assert "Judge at least 50 queries: intervals are unreliable with fewer." in said
 
 
 def difference_in(run, table, market):
@@ -124,12 +129,12 @@ def test_by_default_it_is_the_test_of_the_decision(run, tmp_path, current):
         fewest = needed * row["degrees"] / chi2.ppf(0.975, row["degrees"])
         assert same["fewest"] == pytest.approx(fewest, abs=1)
         said = tiny.inside("power", pilot, "--pair", pair).out
-        assert f"as one of {family.height} comparisons ({which}), each tested at" in said
+        assert f"one of {family.height} comparisons ({which}), each tested at" in said
     assert "of 3 comparisons, each tested at" in tiny.inside("power", pilot, "--comparisons", "3").out
 
 
 def test_uneven_sessions_are_said_where_they_matter(run):
-    told = "Other queries can need far more: sessions are spread unevenly over the pilot's queries."
+    told = "Other queries can need far more: a few frequent queries dominate the pilot."
     assert told in tiny.inside("power", run, "--pair", "AP,ERR", "--question", "queries").out
     assert told not in tiny.inside("power", run, "--pair", "AP,ERR").out  # weights are bounded
 
@@ -139,17 +144,17 @@ def test_without_a_difference_that_of_the_run_is_taken(run, options, table, mark
     row = difference_in(run, table, market)
     said = tiny.inside("power", run, "--pair", "AP,ERR", *options).out
     assert row["difference"] < 0
-    assert f"is {-row['difference']:.3f} below that of ERR" in said
-    assert f"To detect a difference of {-row['difference']:.3g} " in said
+    assert f"is {-row['difference']:.3f} lower than that of ERR" in said
+    assert f"a difference of {-row['difference']:.3g} " in said.splitlines()[0]
     ends = f"{row['ci_low']:.3g} to {row['ci_high']:.3g}"
-    assert f"The difference of the pilot is uncertain itself, {ends}: --difference sets" in said
+    assert f"The difference is the pilot's own, which is uncertain: 95% CI {ends}." in said
 
 
 @pytest.mark.parametrize(
     ("more", "word"),
     [
-        (["--pair", "ERR"], "two different editorial metrics"),
-        (["--pair", "ERR,ERR"], "two different editorial metrics"),
+        (["--pair", "ERR"], "two different metrics"),
+        (["--pair", "ERR,ERR"], "two different metrics"),
         (["--pair", "ERR,XYZ"], "XYZ is not in this run; it has"),
         (["--pair", "ERR,RBP(p=0.5,max_rel=4)"], "RBP(p=0.5,max_rel=4) is not in this run; it has"),
         (["--click-metric", "dwell"], "dwell is not in this run; it has"),

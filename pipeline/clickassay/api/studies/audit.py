@@ -16,10 +16,14 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import place_to_write
 from clickassay.core.files.tables import write_tables
 from clickassay.core.settings import load_settings
+from clickassay.core.text.words import plural
 from clickassay.metrics.conventions import AuditScale
 from clickassay.studies.audit import Audit, audit_list, one_list
 
 Row = dict[str, Any]
+
+SAID = {"beyond noise now": "significant now", "no longer beyond noise": "no longer significant"}
+"""What changes are called, where not by their names in the table."""
 
 WITHIN_NOISE = "reversed, within noise"
 """What `correlation.conventions.change` says of an order that was never significant."""
@@ -43,7 +47,7 @@ def audit_grades(
     grades
         Grades of its results, best result first; None without a grade.
     others
-        Grades of judged results that the list does not show.
+        Grades of judged results outside the list.
     depth
         The cut; None = its length.
     max_grade, relevant_grade, persistence
@@ -72,7 +76,7 @@ def audit_grades(
 
 
 class AuditResult(Result):
-    """Conventions on the configurations of a run.
+    """Values of conventions on the configurations of a run.
 
     Parameters
     ----------
@@ -124,26 +128,25 @@ class AuditResult(Result):
         write_tables(out, self.tables, {"command": command}, force=force)
         return out
 
+    @property
+    def answer(self) -> str:
+        """Whether a convention changes which metric is better, or which give the value; no full stop."""
+        if self.value is not None:
+            return _giving(self.shown, self.value)
+        changed = self.changed.filter(pl.col("change") != WITHIN_NOISE)["convention"].unique()
+        if changed.is_empty():
+            return "No convention changes which metrics differ significantly"
+        verb = "changes" if len(changed) == 1 else "change"
+        return f"{plural(len(changed), 'convention')} {verb} which metrics differ significantly"
+
     def parts(self) -> Iterator[Part]:
-        """Yield the conventions, how telling a value is, and what changes."""
+        """Yield the answer, the conventions, how telling a value is, and what changes."""
         sample, every, rows = self.audited.sample, self.conventions, self.shown
-        yield (
-            f"{self.name}, {sample.key.label}: "
-            f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own"
-        )
-        if self.audited.n_unjudged is None:
-            yield "Which results have no judgment is not known without --judgments."
-        elif self.audited.n_unjudged:
-            yield f"{self.audited.n_unjudged:,} results have no judgment."
-        else:
-            yield (
-                "Every result has a judgment, so this run cannot show what conventions do with results "
-                "without one."
-            )
+        yield f"{self.answer}."
         shown = rows.filter(rows["mean"].is_not_null(), rows["same_as"].is_null())
         quantities = shown["quantity"].to_list()
         numbers = ("mean", f"correlation with {self.click_metric}", "against the run's own")
-        yield _table_or_none(
+        yield ShownTable(
             ("convention", *numbers, "reported by"),
             [_cells(row, every) for row in shown.iter_rows(named=True)],
             numbers=numbers,
@@ -158,17 +161,30 @@ class AuditResult(Result):
             names = out.filter(out["reason"] == reason)["convention"]
             yield f"Not computed, since it {reason}: {', '.join(names)}"
         yield from _changes(self.changed.join(rows, on="convention", how="semi"))
+        yield (
+            f"{self.name}, {sample.key.label}: "
+            f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own"
+        )
+        if self.audited.n_unjudged is None:
+            yield "Give --judgments to learn which results have no judgment."
+        elif self.audited.n_unjudged:
+            yield f"{plural(self.audited.n_unjudged, 'result')} without a judgment."
+        else:
+            yield (
+                "Every result has a judgment, so this run cannot show what conventions do with results "
+                "without one."
+            )
 
 
 class ListAuditResult(Result):
-    """Conventions on one list.
+    """Values of conventions on one ranking.
 
     Parameters
     ----------
     every
         A row for each convention.
     value
-        The value that is shown; None = any.
+        The value to look for; None = any.
 
     Attributes
     ----------
@@ -185,15 +201,40 @@ class ListAuditResult(Result):
         """The table."""
         return {"one_list": self.every}
 
+    @property
+    def answer(self) -> str:
+        """Which conventions give the value, or how far they differ; without a full stop."""
+        if self.value is not None:
+            return _giving(self.table, self.value)
+        ends = self.every.group_by("quantity", maintain_order=True).agg(
+            pl.min("value").alias("low"), pl.max("value").alias("high")
+        )
+        widest = ends.sort(pl.col("high") - pl.col("low"), descending=True, maintain_order=True)
+        name, low, high = widest.row(0)
+        return f"Conventions matter most for {name}: {low:.4f} to {high:.4f} on this list"
+
     def parts(self) -> Iterator[Part]:
-        """Yield the conventions, and how telling a value is."""
+        """Yield the answer, the conventions, and how telling a value is."""
+        yield f"{self.answer}."
         cells = [
             (row["convention"], f"{row['value']:.4f}", row["choice"], row["tools"])
             for row in self.table.iter_rows(named=True)
         ]
-        yield _table_or_none(("convention", "value", "choice", "reported by"), cells, numbers=("value",))
+        yield ShownTable(("convention", "value", "choice", "reported by"), cells, numbers=("value",))
         if self.value is not None:
             yield from _how_telling(self.table, self.every)
+
+
+MOST_NAMED = 3
+"""Conventions that the answer names."""
+
+
+def _giving(rows: pl.DataFrame, value: str) -> str:
+    names = rows["convention"].to_list()
+    if len(names) < 2:
+        return f"{f'Only {names[0]}' if names else 'No convention'} gives {value}"
+    more = "" if len(names) <= MOST_NAMED else f" and {len(names) - MOST_NAMED} more"
+    return f"{len(names)} conventions give {value}: {', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _with_value(table: pl.DataFrame, column: str, wanted: str | None) -> pl.DataFrame:
@@ -218,10 +259,10 @@ def _how_telling(rows: pl.DataFrame, every: pl.DataFrame) -> Iterator[str]:
     quantities = rows["quantity"].n_unique()
     if rows.height > 1:
         yield (
-            f"{rows.height} of {every.height} conventions give this value, of {quantities} "
-            f"metric{'' if quantities == 1 else 's'}: it does not tell which of them a tool has. Look only "
-            "at the metric that the tool names, give more digits, or take a list with other grades: a list "
-            "whose order is ideal has 1 by most conventions, and one without a relevant result 0."
+            f"{rows.height} of {every.height} conventions ({plural(quantities, 'metric')}) give this value: "
+            "they do not tell which a tool has. Look only at the metric that the tool names, give more digits, "
+            "or use a list with other grades: with most conventions an ideal order has the value 1, and a "
+            "list without relevant results 0."
         )
 
 
@@ -249,20 +290,14 @@ def _with_interval(row: Row, names: tuple[str, str, str], form: str) -> str:
 def _changes(changed: pl.DataFrame) -> Iterator[str]:
     within = changed.filter(changed["change"] == WITHIN_NOISE).height
     significant = changed.filter(changed["change"] != WITHIN_NOISE)
-    if significant.is_empty():
-        yield "No convention changes which of two metrics correlates better, beyond noise."
-    else:
-        yield "Differences from other metrics of the run, when this convention alone is changed:"
+    if significant.height:
+        yield "Changed comparisons with other metrics, when one convention alone changes:"
     for convention in significant["convention"].unique(maintain_order=True):
         own = significant.filter(significant["convention"] == convention)
         changes = [
-            f"{change} against {', '.join(own.filter(own['change'] == change)['other'])}"
+            f"{SAID.get(change, change)} against {', '.join(own.filter(own['change'] == change)['other'])}"
             for change in own["change"].unique(maintain_order=True)
         ]
         yield f"  {convention}: {'; '.join(changes)}"
     if within:
-        yield f"Reversed as well, but within noise before and after: {within}"
-
-
-def _table_or_none(heads: Sequence[str], rows: Sequence[tuple[str, ...]], **more: Any) -> Part:  # noqa: ANN401
-    return ShownTable(heads, rows, **more) if rows else "No convention gives this value."
+        yield f"Also reversed, but not significant before or after: {within}"

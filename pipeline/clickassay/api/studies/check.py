@@ -86,8 +86,8 @@ class CheckResult(Result):
     def facts(self) -> dict[str, Any]:
         """The content of the JSON document (docs/reference/check.md)."""
         return {
-            "schema": SCHEMA, "answer": self.answer, "run": self.name, "passed": self.passed, "strict": self.strict,
-            "rules": [one.as_data() for one in self.outcomes],
+            "schema": SCHEMA, "answer": self.answer, "run": self.name, "passed": self.passed,
+            "strict": self.strict, "rules": [one.as_data() for one in self.outcomes],
         }  # fmt: skip
 
     def parts(self) -> Iterator[Part]:
@@ -102,9 +102,7 @@ class CheckResult(Result):
         ]  # fmt: skip
         yield ShownTable(heads, rows, heads[-2:])
         yield from (
-            f"{WORDS[one.state].upper()} {one.rule}: {one.reason}"
-            for one in self.outcomes
-            if one.needs_words
+            f"{WORDS[one.state].upper()} {one.rule}: {one.reason}" for one in self.outcomes if one.needs_words
         )
         cautions = Counter(one.found.caution for one in self.outcomes if one.found.caution)
         yield from (f"Caution, {plural(number, 'interval')}: {text}" for text, number in cautions.items())

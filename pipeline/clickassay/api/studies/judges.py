@@ -139,7 +139,8 @@ class JudgesResult(Result):
         }
         tables = {name: table.to_dicts() for name, table in self.tables.items() if name != "sheet"}
         return {
-            "answer": self.answer, "verdict": self.verdict, "not_judged": self.found.not_judged, "judged_again": again, **tables,
+            "answer": self.answer, "verdict": self.verdict, "not_judged": self.found.not_judged,
+            "judged_again": again, **tables,
         }  # fmt: skip
 
     def save(self, out: str | Path, *, force: bool = False) -> Path:

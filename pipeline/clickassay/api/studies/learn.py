@@ -13,7 +13,7 @@ from clickassay.api.screen.result import Result
 from clickassay.core.files.output import place_to_write
 from clickassay.core.files.tables import write_tables
 from clickassay.core.records import Sample
-from clickassay.core.text.words import sentence
+from clickassay.core.text.words import capital, signed, span
 from clickassay.studies.gain_learning.on_run import metric_of_study
 from clickassay.studies.gain_learning.validation import LearnOptions, Study
 
@@ -74,7 +74,12 @@ class LearnResult(Result):
     @property
     def facts(self) -> dict[str, Any]:
         """The content of the JSON document."""
-        told = {"metric": self.metric, "reason": self.study.reason, "warnings": list(self.study.warnings)}
+        told = {
+            "answer": self.answer,
+            "metric": self.metric,
+            "reason": self.study.reason,
+            "warnings": list(self.study.warnings),
+        }
         return told | {name: table.to_dicts() for name, table in self.tables.items()}
 
     @for_python
@@ -97,18 +102,26 @@ class LearnResult(Result):
         write_tables(out, self._tables, {**info, **self.sample.key.columns}, force=force)
         return out
 
+    @property
+    def answer(self) -> str:
+        """Whether learned values predict clicks better than those of ERR; without a full stop."""
+        gain = self.study.gain
+        if self.metric is None:
+            return f"Nothing could be learned: {self.study.reason}"
+        ends = f"{signed(gain.value)} (95% CI {span(gain.low, gain.high)})"
+        if gain.low <= 0 <= gain.high:
+            return f"No significant gain from learned values on other queries: {ends}"
+        return f"Learned values predict clicks {'better' if gain.low > 0 else 'worse'} than ERR's: {ends}"
+
     def parts(self) -> Iterator[Part]:
-        """Yield the values, how well they agree with clicks, and the metric that they make."""
+        """Yield the answer, the values, how well they agree with clicks, and the metric that they make."""
         yield from self.told()
         yield from self.of_metric()
 
     def told(self) -> Iterator[Part]:
-        """Yield the values, and how well they agree with clicks."""
-        sample, options, study, gain = self.sample, self.options, self.study, self.study.gain
-        yield (
-            f"{self.name}, {sample.key.label}: "
-            f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
-        )
+        """Yield the answer, the values, and how well they agree with clicks."""
+        sample, options, study = self.sample, self.options, self.study
+        yield f"{self.answer}."
         if study.reason is None:
             numbers = ("learned", "95% CI", "ERR has", "configurations")
             rows = [
@@ -123,25 +136,22 @@ class LearnResult(Result):
                 if row["what"] != "phi" or options.positions == "free"
             ]
             yield ShownTable(("value", *numbers), rows, numbers)
-        else:
-            yield sentence(study.reason)
         agreement = AGREEMENT[options.objective].format(options.click_metric)
-        beyond = "more than noise" if gain.low > 0 or gain.high < 0 else "within noise"
         yield (
-            f"On queries it was not learned from, the {agreement} is {study.held_out.value:.3f} with the "
-            f"learned values and {study.held_out_fixed:.3f} with those of ERR: {gain.value:+.3f} "
-            f"({gain.low:+.3f} to {gain.high:+.3f}), {beyond}."
+            f"{capital(agreement)}: {study.held_out.value:.3f} with learned values, "
+            f"{study.held_out_fixed:.3f} with ERR's, on queries that they were not learned from; "
+            f"{study.fitted:.3f} and {study.fixed:.3f} on all queries."
         )
-        yield f"On all queries: {study.fitted:.3f} and {study.fixed:.3f}."
         yield from (f"Warning: {warning}" for warning in study.warnings)
+        yield (
+            f"{self.name}, {sample.key.label}: "
+            f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations"
+        )
 
     def of_metric(self) -> Iterator[Part]:
         """Yield the map as a metric."""
         if self.metric is None:
-            yield "Nothing could be learned: use ERR's default gains, or a log with more queries."
+            yield "Next: use ERR's default gains, or a log with more queries."
             return
-        yield f'The map as a metric of a run: --metric "{self.metric}"'
-        yield (
-            "Its values were learned on this log and look better there than elsewhere: use them on another "
-            "log, or on other users."
-        )
+        yield f'Next: run on another log, or on other users, with --metric "{self.metric}"'
+        yield "The values were learned on this log and look better here than they will elsewhere."

@@ -30,14 +30,14 @@ FACTORS = (0.5, 1.0, 2.0, 4.0)
 """Sessions per query that are shown, as multiples of the pilot's."""
 
 SMALLEST = 1e-4
-"""A difference below this would take more queries than anyone has, and matter to nobody."""
+"""A smaller difference would take more queries than anyone has, and matter to nobody."""
 
 MIN_ALPHA = 1e-12
 """The smallest alpha at which one comparison is tested."""
 
 
 class PowerResult(Result):
-    """What it takes to detect a difference.
+    """How many judged queries it takes to detect a difference.
 
     Parameters
     ----------
@@ -65,51 +65,62 @@ class PowerResult(Result):
     @property
     def facts(self) -> dict[str, Any]:
         """The content of the JSON document."""
-        return {"run": self.name, **self.key.columns, **asdict(self.analysis)}
+        return {"answer": self.answer, "run": self.name, **self.key.columns, **asdict(self.analysis)}
+
+    @property
+    def answer(self) -> str:
+        """How many judged queries it takes, and how many there are; without a full stop."""
+        analysis, have = self.analysis, self.analysis.pilot.queries
+        takes = next(one.queries for one in analysis.required if one.factor == 1)
+        what = (
+            "judged queries" if analysis.question == "queries" else "queries with two fully judged rankings"
+        )
+        aim = f"a difference of {analysis.difference:.3g}"
+        if takes <= have:
+            return f"Your {have:,} {what} are enough to detect {aim} (about {takes:,} needed)"
+        return f"Detecting {aim} takes about {takes:,} {what}; you have {have:,}"
 
     def parts(self) -> Iterator[Part]:
-        """Yield the pilot, the sizes, and what keeps them from being relied on."""
+        """Yield the answer with its cautions, the sizes, and the pilot and test that they rest on."""
         analysis, pilot = self.analysis, self.analysis.pilot
+        yield f"{self.answer}."
+        if pilot.heavy_tail:
+            yield "Other queries can need far more: a few frequent queries dominate the pilot."
+        if pilot.queries < MIN_QUERIES:
+            yield f"Unreliable: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}."
+        if min(need.queries for need in analysis.required) < MIN_QUERIES:
+            yield f"Judge at least {MIN_QUERIES} queries: intervals are unreliable with fewer."
+        if analysis.difference == abs(pilot.difference):
+            yield (
+                "The difference is the pilot's own, which is uncertain: 95% CI "
+                f"{pilot.ci_low:.3g} to {pilot.ci_high:.3g}. Set the one that matters with --difference."
+            )
+        yield _sizes(analysis.required, pilot.sessions / pilot.queries)
+        yield (
+            "Judged queries: their average over the standard errors that are plausible; range: what would do "
+            "if the error were known. A longer log also shows more rankings, which need judging too. "
+            f"A sample like the pilot detects a difference of {analysis.smallest_difference:.3g}."
+        )
         within = analysis.question == "rankings"
+        (first, second), side = analysis.pair, "lower" if pilot.difference < 0 else "higher"
         yield (
             f"Pilot: {self.name}, {self.key.label}: "
             f"{pilot.queries:,} queries{' with two fully judged rankings' if within else ''}, "
-            f"{pilot.configurations:,} configurations, {pilot.sessions:,} sessions"
+            f"{pilot.configurations:,} configurations, {pilot.sessions:,} sessions. The "
+            f"{'within-query ' if within else ''}correlation of {first} with {analysis.click_metric} is "
+            f"{abs(pilot.difference):.3f} {side} than that of {second} (standard error {pilot.error:.3f}; "
+            f"{pilot.noise_low:.0%} to {pilot.noise_high:.0%} of its variance comes from the number of "
+            "sessions)."
         )
-        (first, second), side = analysis.pair, "below" if pilot.difference < 0 else "above"
-        what = f"correlation{' within queries' if within else ''} of {first} with {analysis.click_metric}"
-        yield (
-            f"There the {what} is {abs(pilot.difference):.3f} {side} that of {second} (standard error "
-            f"{pilot.error:.3f}; {pilot.noise_low:.0%} to {pilot.noise_high:.0%} of its variance "
-            "comes from the number of sessions)"
-        )
-        test = f"in one test at alpha {analysis.alpha:g}"
+        test = f"one test at alpha {analysis.alpha:g}"
         if analysis.comparisons > 1:
             each = analysis.alpha / analysis.comparisons
             family = "" if analysis.family is None else f" ({analysis.family})"
             test = (
-                f"as one of {analysis.comparisons} comparisons{family}, each tested at "
+                f"one of {analysis.comparisons} comparisons{family}, each tested at "
                 f"{analysis.alpha:g}/{analysis.comparisons} = {each:.2g}"
             )
-        yield f"To detect a difference of {analysis.difference:.3g} with power {analysis.power:g}, {test}:"
-        yield _sizes(analysis.required, pilot.sessions / pilot.queries)
-        yield (
-            "Judged queries have this power on average over the errors that there may be; their range is "
-            "what would do were the error known. A longer log also shows further lists, which are to be "
-            "judged too. A sample like the pilot detects a difference of "
-            f"{analysis.smallest_difference:.3g}."
-        )
-        if analysis.difference == abs(pilot.difference):
-            yield (
-                "The difference of the pilot is uncertain itself, "
-                f"{pilot.ci_low:.3g} to {pilot.ci_high:.3g}: --difference sets the one that would matter."
-            )
-        if pilot.heavy_tail:
-            yield "Other queries can need far more: sessions are spread unevenly over the pilot's queries."
-        if pilot.queries < MIN_QUERIES:
-            yield f"Unreliable: the pilot has {pilot.queries} queries, fewer than {MIN_QUERIES}."
-        if min(need.queries for need in analysis.required) < MIN_QUERIES:
-            yield f"Judge at least {MIN_QUERIES} queries: with fewer, intervals have a caution."
+        yield f"Test: power {analysis.power:g}, {test}."
 
 
 @dataclass(frozen=True)
@@ -220,5 +231,5 @@ def pair_of(given: str | tuple[str, str]) -> tuple[str, str]:
     text = given if isinstance(given, str) else ",".join(given)
     names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]  # RBP(p=0.6,max_rel=4) is one name
     if len(names) != 2 or names[0] == names[1] or not all(names):
-        raise SettingsError(f"--pair {text!r}: give two different editorial metrics, e.g. ERR,DCG")
+        raise SettingsError(f"--pair {text!r}: give two different metrics, e.g. ERR,DCG")
     return names[0], names[1]

@@ -246,8 +246,11 @@ def _show(tried: "Sequence[EvaluatedModel]", models: "pl.DataFrame") -> None:
     numbers = ("perplexity", "log-likelihood", "parameters", "rounds")
     rows = models.rows_by_key("model", named=True, unique=True)
     first = models.row(0, named=True)
+    leader = models.sort("perplexity", nulls_last=True, maintain_order=True).row(0, named=True)
+    say(
+        f"{leader['model']} predicts clicks best: perplexity {leader['perplexity']:.4f} on held-out sessions."
+    )
     how = "of other users" if first["held_out"] == "users" else "drawn at random"
-    say(f"Fitted on {first['n_fitted']:,} sessions, tested on {first['n_sessions']:,} {how}:")
     cells = []
     for one in tried:
         row = rows[one.kind.name]
@@ -268,6 +271,7 @@ def _show(tried: "Sequence[EvaluatedModel]", models: "pl.DataFrame") -> None:
         numbers=numbers,
         bold=None if best is None else list(tried).index(best),
     )
+    say(f"Fitted on {first['n_fitted']:,} sessions, tested on {first['n_sessions']:,} {how}.")
     say(*(f"{model}: {row['reason']}" for model, row in rows.items() if row["reason"]))
     if best is None:
         return

@@ -1,5 +1,6 @@
 """`clickassay plan` and `clickassay estimate`: which queries to label, and what the labels say."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -146,6 +147,7 @@ def plan(
     if json:
         write_json(
             {
+                "answer": made.answer,
                 "draws": made.draws.height,
                 "queries": made.draws.filter("paid").height,
                 "documents": made.to_label.height,
@@ -163,41 +165,28 @@ def _tell_proposal(proposal: "JudgmentProposal", out: Path, *, json: bool) -> No
     """Say what is to be judged next for a run."""
     from clickassay.core.records import SampleKey
 
+    queries, results = proposal.queries.height, proposal.to_label.height
     last = proposal.queries.row(-1, named=True)
     sheet = out / "to_label.csv"
+    width = "" if last["width"] is None else f" and make intervals {last['width']:.2f} times as wide as now"
+    answer = (
+        f"Label {results:,} results of {plural(queries, 'query', 'queries')}: these would raise coverage of "
+        f"{SampleKey.of(last).label} to {last['coverage']:.1%}{width}"
+    )
     if json:
-        sizes = {"queries": proposal.queries.height, "results": proposal.to_label.height}
+        sizes = {"answer": answer, "queries": queries, "results": results}
         write_json({**sizes, "coverage": last["coverage"], "width": last["width"], "to_label": str(sheet)})
         return
-    width = "" if last["width"] is None else f", intervals {last['width']:.2f} times as wide as now"
-    say(
-        f"{SampleKey.of(last).label}: "
-        f"{proposal.to_label.height:,} results of {proposal.queries.height:,} queries; "
-        f"coverage would be {last['coverage']:.1%}{width}.",
-        f"To label: {sheet} (column grade). Then run again with these judgments added.",
-    )
+    say(f"{answer}.", f"Next: fill in column grade of {sheet}, then run again with these judgments added.")
 
 
 def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
-    paid = made.draws.filter("paid")
-    sheet = made.to_label
-    for note in made.notes:
-        say(f"Note: {note}")
-    say(
-        f"{made.draws.height:,} draws of {paid.height:,} queries, {sheet.height:,} documents to label, "
-        f"cost {made.spent:g} of {made.options.budget:g}; the pool has {made.queries.height:,} queries."
-    )
-    if continues is not None:
-        say(f"The draws of {continues} are reused at no cost.")
-    what = f"difference in {made.options.measure}" if made.compares else made.options.measure
-    expected = made.expected
+    say(f"{made.answer}.")
+    expected, budget = made.expected, made.options.budget
     if "error" in expected:
-        say(
-            f"Expected {what}: {expected['value']:.4f}, standard error of its estimate "
-            f"{expected['error']:.4f}."
-        )
+        say(f"Expected {made.what}: {expected['value']:.4f}.")
     if "passive_budget" in expected:
-        times = expected["passive_budget"] / made.options.budget
+        times = expected["passive_budget"] / budget
         say(
             f"Sampling by traffic would need a budget of {expected['passive_budget']:,.0f} for the same "
             f"error: {times:.2f} times as much."
@@ -216,7 +205,17 @@ def _show_plan(made: "LabelPlan", out: Path, *, continues: Path | None) -> None:
         for row in rows.join(drawn, on="query", maintain_order="left").iter_rows(named=True)
     ]
     show_table(("drawn first", *numbers), cells, numbers=numbers)
-    say(f"To label: {out / 'to_label.csv'} (column grade). Then: clickassay estimate {out} --judgments FILE")
+    say(
+        f"{made.draws.height:,} draws from a pool of {made.queries.height:,} queries, cost {made.spent:g} of "
+        f"{budget:g}."
+    )
+    if continues is not None:
+        say(f"The draws of {continues} are reused at no cost.")
+    say(*(f"Note: {note}" for note in made.notes))
+    say(
+        f"Next: fill in column grade of {out / 'to_label.csv'}, then run "
+        f"clickassay estimate {out} --judgments FILE"
+    )
 
 
 def estimate(
@@ -235,7 +234,7 @@ def estimate(
 
         clickassay estimate compare-plan --judgments labels.parquet --json
     """
-    from clickassay.studies.labelling.estimate import estimate_plan
+    from clickassay.studies.labelling.estimate import answer, estimate_plan
     from clickassay.studies.labelling.plan_folder import read_plan
 
     made = read_plan(plan_folder)
@@ -247,44 +246,36 @@ def estimate(
         success_grade=0,
     )
     with shown_progress(quiet=False):
-        answer = estimate_plan(made, judgments, on_scale)
+        found = estimate_plan(made, judgments, on_scale)
     if json:
-        write_json(answer)
+        write_json({"answer": answer(made, found), **asdict(found)})
     else:
-        _show_estimate(made, answer)
+        _show_estimate(made, found)
 
 
-def _show_estimate(made: "LabelPlan", answer: "PlanEstimate") -> None:
-    what = (
-        f"{made.options.measure} of the first ranking minus the second"
-        if made.compares
-        else made.options.measure
-    )
-    at = "" if made.options.depth is None else f" at depth {made.options.depth}"
-    say(
-        f"{plural(answer.labels, 'label')}: {answer.labels_of_plan:,} of {len(made.documents):,} documents "
-        f"of the plan are labelled, and {answer.to_label_labelled:,} of the {answer.to_label:,} to label."
-    )
-    if answer.in_part:
-        say(f"Warning: {len(answer.in_part):,} queries are partly labelled, e.g. {answer.in_part[0]!r:.80}.")
-    if answer.first_missing is not None:
-        say(
-            f"Draw {answer.draws + 1:,} (query {answer.first_missing!r:.80}) is not fully labelled. The "
-            f"estimate uses the {answer.draws:,} of {answer.planned_draws:,} draws before it, and ignores "
-            f"{answer.waiting:,} labelled draws after it."
-        )
-    if answer.exact is not None:
-        say(f"{what}{at}: {answer.exact:.4f}, exactly: every query is labelled.")
-        return
-    one = answer.estimate
-    if one is None:  # either is there
-        return
-    say(f"{what}{at}: {one.value:.4f}, 95% CI {one.ci_low:.4f} to {one.ci_high:.4f}.")
-    if made.compares:
-        say(f"The first ranking is better with confidence {one.above_zero:.1%}.")
-    say(
-        f"From {one.draws:,} draws (effective sample size {one.effective_draws:,.0f}, largest weight "
-        f"{one.largest_share:.1%})."
-    )
-    for caution in one.cautions:
+def _show_estimate(made: "LabelPlan", found: "PlanEstimate") -> None:
+    from clickassay.studies.labelling.estimate import answer
+
+    say(f"{answer(made, found)}.")
+    for caution in () if found.estimate is None else found.estimate.cautions:
         say(f"Warning: {caution}")
+    if found.in_part:
+        say(f"Warning: {len(found.in_part):,} queries are partly labelled, e.g. {found.in_part[0]!r:.80}.")
+    if found.first_missing is not None:
+        say(
+            f"Draw {found.draws + 1:,} (query {found.first_missing!r:.80}) is not fully labelled. The "
+            f"estimate uses the {found.draws:,} of {found.planned_draws:,} draws before it, and ignores "
+            f"{found.waiting:,} labelled draws after it."
+        )
+    say(
+        f"{plural(found.labels, 'label')}: {found.labels_of_plan:,} of the plan's {len(made.documents):,} "
+        f"documents are labelled, and {found.to_label_labelled:,} of the {found.to_label:,} to label."
+    )
+    if found.estimate is not None:
+        one = found.estimate
+        if made.compares:
+            say(f"The first ranking is better with confidence {one.above_zero:.1%}.")
+        say(
+            f"From {one.draws:,} draws (effective sample size {one.effective_draws:,.0f}, largest weight "
+            f"{one.largest_share:.1%})."
+        )

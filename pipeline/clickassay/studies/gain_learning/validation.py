@@ -19,9 +19,8 @@ from clickassay.studies.gain_learning.gain_map import (
 )
 
 NOT_TOLD = (
-    "this log does not tell what grades are worth: on queries that it was not learned from, the agreement of "
-    "the learned map with clicks is {value:.3f} (95% CI {low:.3f} to {high:.3f}), not significantly "
-    "above 0"
+    "this log cannot identify the gains: on queries that they were not learned from, their agreement with "
+    "clicks is {value:.3f} (95% CI {low:.3f} to {high:.3f}), not significantly above 0"
 )
 """Why nothing is learned."""
 

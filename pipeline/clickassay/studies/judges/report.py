@@ -107,7 +107,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
                 *counts,
             ),
             group=lambda row: group(row, f"by {_grouped_by(row['by'])}"), explained=False,
-            notes=("p: is the difference the same in the other groups? Adjusted (Holm); not for mean grades.",),
+            notes=("p: of the same difference in the other groups (Holm); not for groups by mean grade.",),
             group_head="Results",
         ),
         shown_table(
@@ -141,7 +141,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
                 ShownColumn("Sample", _sample),
                 (
                     field("Clicks", "n_clicks"),
-                    *under("Upper result clicked, if ranked first by", share(a, "upper_a"), share(b, "upper_b")),
+                    *under("Upper result clicked, if first for", share(a, "upper_a"), share(b, "upper_b")),
                     *ends("Difference", "difference", "no click"), p_value("p", "p_adjusted"),
                     ShownColumn("Supported", _supported),
                 ),
@@ -283,7 +283,7 @@ def build_judges_report(found: JudgesCompared, at_least: float | None, *, comman
         )  # fmt: skip
     if found.clicks:
         clicks = (
-            "Where two judges disagree about the order of two neighbouring results, clicks on exactly one of "
+            "Where two judges disagree about the order of two neighbouring results, clicks on only one of "
             "the two show whose order users follow. Clicks are evidence of relevance, not its truth."
         )
         supported, predicted = tables["judge_disagreements"], tables["judge_comparisons"]
@@ -309,7 +309,7 @@ def bias_reading(found: JudgesCompared) -> Iterator[str]:
         "in how much higher the second judge's grades are."
     )
     yield (
-        "Results are grouped by the mean grade of both judges: grouped by one judge's grade, even two equally "
+        "Results are grouped by the mean grade of both judges: grouped by the grade of one, even two equally "
         "good judges would seem to differ. A quarter of the second judge's file can differ because its "
         "queries do."
     )

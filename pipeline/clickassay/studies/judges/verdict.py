@@ -37,22 +37,23 @@ def answer(found: JudgesCompared, at_least: float | None = None) -> str:
     pair = pl.col("judge_a") == first["judge_a"], pl.col("judge_b") == first["judge_b"]
     changed = int(found.rankings.filter(*pair)["changed"].sum()) if found.rankings.height else 0
     if at_least is None:
-        what = f"rank differently: {said}" if changed else f"have a quadratic kappa of {_with_interval(kappa)}"
+        what = (
+            f"rank differently: {said}" if changed else f"have a quadratic kappa of {_with_interval(kappa)}"
+        )
         return f"{both} {what}"
     limit, low, high = f"{at_least:g}", kappa["ci_low"], kappa["ci_high"]
-    if high is not None and high < at_least:
-        return f"No: {said} is below {limit}"
-    if changed:
-        return f"No: {plural(changed, 'pair')} of rankings changes significantly with the judge ({said})"
-    if low is None:
-        return f"Not yet: {said}, {NO_INTERVAL}"
-    if low < at_least:
-        return f"Not yet: {said} may be above or below {limit}"
-    if kappa["caution"] is not None:
-        return f"Not yet: {said} is unreliable ({kappa['caution']})"
-    if next(other_scales(found), None) is not None:
-        return f"Not yet: judges may use different scales ({said})"
-    return f"Yes: {said} is at least {limit}"
+    is_known = low is not None
+    cases = {
+        f"No: {said} is below {limit}": is_known and high < at_least,
+        f"No: {plural(changed, 'pair')} of rankings changes significantly with the judge ({said})": changed
+        > 0,
+        f"Not yet: {said}, {NO_INTERVAL}": not is_known,
+        f"Not yet: {said} may be above or below {limit}": is_known and low < at_least,
+        f"Not yet: {said} is unreliable ({kappa['caution']})": kappa["caution"] is not None,
+        f"Not yet: judges may use different scales ({said})": any(other_scales(found)),
+        f"Yes: {said} is at least {limit}": True,
+    }
+    return next(text for text, is_so in cases.items() if is_so)
 
 
 def _kappa(found: JudgesCompared) -> Mapping[str, Any]:
@@ -156,7 +157,8 @@ def _of_two(row: Mapping[str, Any], a: str, b: str) -> str:
     changes = row["p_holm"] is not None and row["p_holm"] < ALPHA
     change = {"value": row["change"], "ci_low": row["ci_low"], "ci_high": row["ci_high"]}
     return (
-        f"The {row['measure']} of {visible(row['run'])}, compared with {visible(row['baseline'])}, is {under}; "
+        f"Compared with {visible(row['baseline'])}, the {row['measure']} of {visible(row['run'])} "
+        f"is {under}; "
         f"{'' if changes else 'no '}significant change from {a} to {b}: {_with_interval(change)}."
     )
 
@@ -190,7 +192,8 @@ def other_scales(found: JudgesCompared) -> Iterator[str]:
         if row["top"] < highest["top"] and highest["often"] >= OFTEN and row["all"] >= MANY:
             yield (
                 f"Caution: the highest grade of {visible(row['judge'])} is {row['top']}, that of "
-                f"{visible(highest['judge'])} {highest['top']}. If their scales differ, map one with --grade-map."
+                f"{visible(highest['judge'])} {highest['top']}. "
+                "If their scales differ, map one with --grade-map."
             )
 
 

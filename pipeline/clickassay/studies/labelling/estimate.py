@@ -172,6 +172,22 @@ def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanE
     )
 
 
+def answer(plan: LabelPlan, found: PlanEstimate) -> str:
+    """Return which ranking is better, or how good the only one is; without a full stop."""
+    one = found.estimate
+    value = found.exact if one is None else one.value
+    if value is None:  # either is there
+        raise ValueError("an estimate without a value")
+    low, high = (value, value) if one is None else (one.ci_low, one.ci_high)
+    ends = "exact: every query is labelled" if one is None else f"95% CI {low:.4f} to {high:.4f}"
+    said = f"{plan.what}{' (first minus second)' if plan.compares else ''} {value:.4f} ({ends})"
+    if not plan.compares:
+        return said
+    if low <= 0 <= high:
+        return f"No {'' if one is None else 'significant '}difference between the rankings: {said}"
+    return f"The {'first' if low > 0 else 'second'} ranking is better: {said}"
+
+
 def _estimate(plan: LabelPlan, draws: pl.DataFrame) -> WeightedEstimate:
     """Estimate the mean over the pool; of the variant `corrected`, the model's mean plus its mean error."""
     value, ratio = (draws[name].to_numpy() for name in ("value", "importance_weight"))

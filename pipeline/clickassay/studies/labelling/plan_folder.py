@@ -17,6 +17,7 @@ from clickassay.core.files.documents import check_form, read_json
 from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
 from clickassay.core.files.tables import as_csv, scan_parquet, write_table, writing_tables
 from clickassay.core.records import ANY_SAMPLE, SAMPLE_COLUMNS, SampleChoice
+from clickassay.core.text.words import plural
 from clickassay.findings.run import largest_samples, open_run
 from clickassay.studies.labelling.inputs import KEY
 from clickassay.studies.labelling.sampling import check_budget
@@ -141,6 +142,21 @@ class LabelPlan:
     def compares(self) -> bool:
         """Whether there are two rankings."""
         return self.documents["rank_2"].count() > 0
+
+    @property
+    def what(self) -> str:
+        """What is estimated, in words."""
+        at = "" if self.options.depth is None else f"@{self.options.depth}"
+        return f"{'difference in ' if self.compares else ''}{self.options.measure}{at}"
+
+    @property
+    def answer(self) -> str:
+        """What to label, and how precise the estimate will be; without a full stop."""
+        queries = plural(int(self.draws["paid"].sum()), "query", "queries")
+        labels = f"Label {queries} ({plural(self.to_label.height, 'document')})"
+        if "error" not in self.expected:
+            return labels
+        return f"{labels}: expected standard error of the {self.what} {self.expected['error']:.4f}"
 
 
 def write_plan(plan: LabelPlan, out: Path, info: Mapping[str, object], *, force: bool) -> None:

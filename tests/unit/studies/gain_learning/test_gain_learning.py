@@ -183,7 +183,7 @@ def null_log(seed, queries=60):
 @pytest.mark.parametrize("positions", ["fixed", "free", "gamma"])
 def test_a_log_that_tells_nothing_gives_no_value_no_interval_and_no_metric(positions):
     found = studied(null_log(6), positions=positions)
-    assert "does not tell what grades are worth" in found.reason
+    assert "cannot identify the gains" in found.reason
     assert found.held_out.low <= 0
     assert (found.probabilities, found.utilities, found.gamma) == ((), (), None)
     assert metric_of_study(found, positions) is None

@@ -121,7 +121,10 @@ def test_a_plan_is_written_in_its_forms_and_pays_for_each_query_once(world, tmp_
     assert paid["query"].n_unique() == paid.height == draws["query"].n_unique()
     cost = queries.join(paid, on="query", how="semi")["cost"].sum()
     assert cost == sheet.height <= 60  # a document costs 1
-    assert f"{paid.height} queries, {sheet.height} documents to label, cost {cost:g} of 60" in said
+    assert said.startswith(
+        f"Label {paid.height} queries ({sheet.height} documents): expected standard error "
+    )
+    assert f"queries, cost {cost:g} of 60." in said
     documents = pl.read_parquet(tmp_path / "plan" / "documents.parquet")
     assert documents["rank_1"].max() == documents["rank_2"].max() == 4
     assert sheet.select("query", "url").equals(
@@ -229,7 +232,7 @@ def test_the_labels_of_the_sheet_give_the_ratio_estimate(world, tmp_path):
     assert found["estimate"]["value"] == pytest.approx(above / draws["importance_weight"].sum())
     assert found["estimate"]["ci_low"] < true_difference(world, 5) < found["estimate"]["ci_high"]
     said = estimated(tmp_path / "plan", labelled)
-    assert "ERR of the first ranking minus the second at depth 5" in said
+    assert said.startswith("The first ranking is better: difference in ERR@5 (first minus second) 0.0")
     assert "The first ranking is better with confidence" in said
 
 
@@ -248,8 +251,8 @@ def test_draws_count_up_to_the_first_gap_and_queries_labelled_in_part_are_named(
     assert (found["draws"], found["first_missing"], found["in_part"]) == (upto, third, [third])
     assert found["waiting"] == (draws[upto:]["query"] != third).sum()
     said = estimated(plan, tmp_path / "gap.csv")
-    assert f"Warning: 1 queries are labelled in part, as '{third}'" in said
-    assert f"Draw {upto + 1} (query '{third}') is not labelled in full" in said
+    assert f"Warning: 1 queries are partly labelled, e.g. '{third}'" in said
+    assert f"Draw {upto + 1} (query '{third}') is not fully labelled" in said
 
 
 def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
