@@ -260,8 +260,8 @@ def _how_telling(rows: pl.DataFrame, every: pl.DataFrame) -> Iterator[str]:
     if rows.height > 1:
         yield (
             f"{rows.height} of {every.height} conventions ({plural(quantities, 'metric')}) give this value: "
-            "they do not tell which a tool has. Look only at the metric that the tool names, give more digits, "
-            "or use a list with other grades: with most conventions an ideal order has the value 1, and a "
+            "they do not tell which a tool has. Look only at the metric that the tool names, or give more "
+            "digits, or a list with other grades: with most conventions an ideal order has the value 1, and a "
             "list without relevant results 0."
         )
 
