@@ -261,7 +261,7 @@ def _how_telling(rows: pl.DataFrame, every: pl.DataFrame) -> Iterator[str]:
         yield (
             f"{rows.height} of {every.height} conventions ({plural(quantities, 'metric')}) give this value: "
             "they do not tell which a tool has. Look only at the metric that the tool names, or give more "
-            "digits, or a list with other grades: with most conventions an ideal order has the value 1, and a "
+            "digits, or a list with other grades: by most conventions an ideal order has the value 1, and a "
             "list without relevant results 0."
         )
 

@@ -418,14 +418,14 @@ def test_the_sheet_of_another_plan_is_refused_with_counts_and_taken_by_its_texts
     both = pl.concat([mine, sheet]).unique(["query", "url"], maintain_order=True).drop("number")
     said = estimated(tmp_path / "one", filled(both, file))
     assert f"{both.height} labels: " in said
-    assert f"and {mine.height} of {mine.height} to label." in said
+    assert f"and {mine.height} of the {mine.height} to label." in said
 
 
 def test_numbers_that_another_program_wrote_as_fractions_are_numbers(world, tmp_path):
     planned(world, tmp_path / "plan")
     sheet = pl.read_parquet(tmp_path / "plan" / "to_label.parquet")
     file = filled(sheet.with_columns(pl.col("number").cast(pl.Float64)), tmp_path / "floats.csv")
-    assert f"and {sheet.height} of {sheet.height} to label." in estimated(tmp_path / "plan", file)
+    assert f"and {sheet.height} of the {sheet.height} to label." in estimated(tmp_path / "plan", file)
 
 
 def test_labels_of_other_documents_are_a_finding_with_one_name_of_each_side(world, tmp_path):
