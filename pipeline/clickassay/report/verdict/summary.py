@@ -12,7 +12,7 @@ from clickassay.correlation.uncertainty.intervals import ALPHA
 from clickassay.findings.claims import Claim, DependsClaim, Verdict
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import Ranking
+from clickassay.findings.ranking import Ranking, prefers_the_same
 from clickassay.report.verdict.decision import Advice
 from clickassay.report.verdict.sentences import (
     claim_title,
@@ -130,6 +130,7 @@ def _claim(claim: Claim) -> dict[str, Any]:
             "p_adjusted": one.p_adjusted,
             "above_null": one.is_above_nothing,
             "sign_agreement": claim.sign_agreement.get(name),
+            **_share_ends(one.estimate if name in claim.sign_agreement else Estimate(None)),
         }
         for name, one in ranking.competitors.items()
     ]
@@ -147,6 +148,12 @@ def _claim(claim: Claim) -> dict[str, Any]:
         "test": TEST,
         "reason": ranking.reason,
     }
+
+
+def _share_ends(cell: Estimate) -> dict[str, Any]:
+    """Return the ends of an interval of correlations as shares of pairs of rankings, 0..1."""
+    ends = {"sign_agreement_low": cell.low, "sign_agreement_high": cell.high}
+    return {name: None if end is None else prefers_the_same(end) for name, end in ends.items()}
 
 
 def _estimate(cell: Estimate, name: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """summary.json: its documented form, and that it says what the report says."""
 
 import json
+import math
 import re
 from typing import get_args
 
@@ -156,6 +157,10 @@ def test_sign_agreement_is_that_of_each_metric():
     found = content(run)
     shares = {one["metric"]: one["sign_agreement"] for one in found["findings"][1]["numbers"]}
     assert shares == {"ERR": 0.6, "DCG": 0.55}
+    for one in found["findings"][1]["numbers"]:  # its interval is that of the correlation, as shares
+        for end in ("low", "high"):
+            share = 0.5 + math.asin(one[f"ci_{end}"]) / math.pi
+            assert one[f"sign_agreement_{end}"] == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
