@@ -19,7 +19,9 @@ from support.runs.sample_run import sample
 
 TEXT = files("clickassay").joinpath("SKILL.md").read_text(encoding="utf-8")
 PARTS = dict(part.split("\n", 1) for part in TEXT.split("\n## ")[1:])
-USED = re.findall(r"`([^`]+)`", TEXT.split("|---|---|")[1].split("\n## ")[0])
+USED = [
+    used for line in re.findall(r"^- .*\?.*$", TEXT, re.MULTILINE) for used in re.findall(r"`([^`]+)`", line)
+]
 
 
 def keys_in(value):

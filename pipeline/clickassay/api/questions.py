@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from clickassay.api.studies.power import PowerResult
 
 RunGiven = Annotated[
-    HasRun | Place,
-    Help("A run folder.", also="Or the result of `run`.", metavar="RUN", typed=Path),
+    HasRun | Place, Help("A run folder.", also="Or the result of `run`.", metavar="RUN", typed=Path)
 ]
 ClickMetric = Annotated[str, Help("Click metric to predict.", metavar="NAME")]
 Market = Annotated[str | None, Help("Market.", "the report's")]
@@ -50,8 +49,7 @@ def power(
     run: RunGiven,
     *,
     difference: Annotated[
-        float | None,
-        Help("Difference of correlations to detect.", "the run's", "From 0.0001 to 2."),
+        float | None, Help("Difference of correlations to detect.", "the run's", "From 0.0001 to 2.")
     ] = None,
     power: Annotated[float, Help("Power: the probability of detecting it, 0.5 to 0.999.")] = 0.8,
     alpha: Annotated[
@@ -69,8 +67,7 @@ def power(
     depth: Depth = None,
     judge: Judge = None,
     pair: Annotated[
-        str | tuple[str, str],
-        Help("Two offline metrics with a comma.", also="Or a pair of them.", typed=str),
+        str | tuple[str, str], Help("Two offline metrics with a comma.", also="Or a pair of them.", typed=str)
     ] = "ERR,DCG",
     click_metric: ClickMetric = "MeanRR",
     question: Annotated[
@@ -118,13 +115,7 @@ def learn(
         bool, Help("Learn gamma, the probability that users go on: utilities are its powers.")
     ] = False,
     cv_folds: Annotated[
-        int,
-        Help(
-            "Number of folds of queries for cross-validation.",
-            metavar="N",
-            least=2,
-            most=_MOST_FOLDS,
-        ),
+        int, Help("Number of folds of queries for cross-validation.", metavar="N", least=2, most=_MOST_FOLDS)
     ] = 20,
     market: Market = None,
     depth: Depth = None,
@@ -181,8 +172,7 @@ def check(
     ] = None,
     *,
     strict: Annotated[
-        bool,
-        Help("Exit code 1 also if a rule is inconclusive.", also="Then `passed` is False."),
+        bool, Help("Exit code 1 also if a rule is inconclusive.", also="Then `passed` is False.")
     ] = False,
     market: Market = None,
     depth: Depth = None,
@@ -234,26 +224,16 @@ def diff(
         ),
     ] = (),
     click_metric: Annotated[
-        Names,
-        Help(
-            "Only this click metric",
-            also="or several.",
-            again=_REPEAT,
-            metavar="NAME",
-        ),
+        Names, Help("Only this click metric", also="or several.", again=_REPEAT, metavar="NAME")
     ] = (),
     depth: Annotated[
         int | Sequence[int],
         Help("Only the top K results", also="or several depths.", again=_REPEAT, metavar="K"),
     ] = (),
     market: Annotated[
-        Names,
-        Help("Only this market", also="or several.", again=_REPEAT, metavar="NAME"),
+        Names, Help("Only this market", also="or several.", again=_REPEAT, metavar="NAME")
     ] = (),
-    judge: Annotated[
-        Names,
-        Help("Only this judge", also="or several.", again=_REPEAT, metavar="NAME"),
-    ] = (),
+    judge: Annotated[Names, Help("Only this judge", also="or several.", again=_REPEAT, metavar="NAME")] = (),
     splits: Annotated[bool, Help("Also compare classes of queries.")] = False,
     fail_above: Annotated[
         float | None,

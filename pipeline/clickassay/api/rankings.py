@@ -77,13 +77,7 @@ def judges(
         ),
     ] = (),
     measures: Annotated[
-        Names,
-        Help(
-            "Metrics of the rankings.",
-            MEASURE,
-            names=("--metric", "-m"),
-            metavar="NAMES",
-        ),
+        Names, Help("Metrics of the rankings.", MEASURE, names=("--metric", "-m"), metavar="NAMES")
     ] = MEASURE,
     queries: Queries = None,
     by: By = (),
@@ -252,18 +246,11 @@ def evaluate(
         Help("Rule for a document judged more than once for a query.", is_option=False),
     ] = "error",
     strict: Annotated[
-        bool,
-        Help(
-            "Refuse a run if none of its results is judged; otherwise warn.",
-            is_option=False,
-        ),
+        bool, Help("Refuse a run if none of its results is judged; otherwise warn.", is_option=False)
     ] = False,
     progress: Annotated[
         Told,
-        Help(
-            "As in `run`; off by default, since most evaluations are faster than the bar.",
-            is_option=False,
-        ),
+        Help("As in `run`; off by default, since most evaluations are faster than the bar.", is_option=False),
     ] = False,
 ) -> "EvaluationResult":
     """Evaluate runs against judgments.

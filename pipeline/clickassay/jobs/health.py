@@ -26,12 +26,7 @@ from clickassay.health.measures import (
 )
 from clickassay.inputs.types import UTC
 from clickassay.judgments.alike import groups_of_queries
-from clickassay.judgments.join import (
-    clicks_by_position,
-    named_results,
-    rows_of_judge,
-    rows_of_numbers,
-)
+from clickassay.judgments.join import clicks_by_position, named_results, rows_of_judge, rows_of_numbers
 from clickassay.judgments.prepare import Judgments
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.metrics.clicks import counted_clicks

@@ -11,14 +11,7 @@ from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.columns import (
-    CANONICAL,
-    IMPRESSIONS,
-    OUTCOMES,
-    SAYS_CLICKED,
-    SCORES,
-    Wanted,
-)
+from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, OUTCOMES, SAYS_CLICKED, SCORES, Wanted
 from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.sources.fingerprint import Made

@@ -24,12 +24,7 @@ from clickassay.metrics.names import parse_measures
 from clickassay.patterns.places import Place, place_of
 from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.evaluation.job import run_names
-from clickassay.studies.judges.compare import (
-    JudgesCompared,
-    compare_judges,
-    judged_by_both,
-    judgments_of,
-)
+from clickassay.studies.judges.compare import JudgesCompared, compare_judges, judged_by_both, judgments_of
 from clickassay.studies.judges.rankings import rankings_under
 
 FEWEST = 10

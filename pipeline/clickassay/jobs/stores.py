@@ -24,13 +24,7 @@ from clickassay.logs.batches import (
     rows_of_batch,
     warn_if_unsorted,
 )
-from clickassay.logs.grow import (
-    add_to_store,
-    plan_growth,
-    store_settings,
-    with_carried,
-    with_folds_of,
-)
+from clickassay.logs.grow import add_to_store, plan_growth, store_settings, with_carried, with_folds_of
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store import PatternStore

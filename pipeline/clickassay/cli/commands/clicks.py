@@ -37,8 +37,7 @@ MOST_POSITIONS = 20
 """Positions that are shown; files have them all."""
 
 SOURCE = Annotated[
-    Path,
-    typer.Argument(metavar="RUN", help="A run folder (judged rankings), a pattern table or a store."),
+    Path, typer.Argument(metavar="RUN", help="A run folder (judged rankings), a pattern table or a store.")
 ]
 HELD_OUT = Annotated[
     float,
@@ -136,11 +135,9 @@ def fit(
 ) -> None:
     """Fit one click model to all sessions and write its parameters, for documents and positions.
 
-    Examples
-    --------
-        clickassay clicks fit june-patterns --click-model DBN --out june-dbn
+    Example:
 
-        clickassay clicks fit reports/june --click-model PBM --market north --depth 5 --out north-pbm
+        clickassay clicks fit june-patterns --click-model DBN --depth 5 --out june-dbn
     """
     from clickassay.click_models.catalogue import click_models
     from clickassay.core.files.output import check_place

@@ -24,9 +24,8 @@ def groups(
 ) -> None:
     """Find near-duplicate queries, and write them as groups.
 
-    Two queries are near-duplicates if they share at least 60% of their judged results, out of three or more;
-    a group contains every near-duplicate of one of its queries. Intervals of a run treat a group as one unit
-    if its table of queries has the column.
+    Near-duplicates share at least 60% of their judged results, out of three or more; a group contains every
+    near-duplicate of its queries. Intervals of a run treat a group as one unit.
 
     Example:
 

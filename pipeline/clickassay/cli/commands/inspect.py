@@ -23,10 +23,7 @@ _LOOKED_BY = (
 
 def inspect(
     inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments")],
-    settings: Annotated[
-        Settings,
-        settings_of(*_LOOKED_BY, *GRADE_SETTINGS, *MACHINE_SETTINGS),
-    ],
+    settings: Annotated[Settings, settings_of(*_LOOKED_BY, *GRADE_SETTINGS, *MACHINE_SETTINGS)],
     path: Annotated[Path | None, typer.Argument(metavar="PATH", help="A file or folder.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Show types, rows, users and times only; form no sessions.")

@@ -228,11 +228,9 @@ def estimate(
 ) -> None:
     """Estimate how good a ranking is, or which of two is better, from the labels of a plan.
 
-    Examples
-    --------
-        clickassay estimate new-plan --judgments labelled.csv
+    Example:
 
-        clickassay estimate compare-plan --judgments labels.parquet --json
+        clickassay estimate new-plan --judgments labelled.csv
     """
     from clickassay.studies.labelling.estimate import answer, estimate_plan
     from clickassay.studies.labelling.plan_folder import read_plan

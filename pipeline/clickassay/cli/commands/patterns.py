@@ -12,12 +12,7 @@ from clickassay.cli.exit import ExitCode
 from clickassay.cli.inputs import Given, inputs_of
 from clickassay.cli.options import FORCE, JSON, OF_SPARK, QUIET, with_options
 from clickassay.cli.progress import shown_progress
-from clickassay.cli.settings import (
-    MACHINE_SETTINGS,
-    SPARK_SETTINGS,
-    TABLE_SETTINGS,
-    settings_of,
-)
+from clickassay.cli.settings import MACHINE_SETTINGS, SPARK_SETTINGS, TABLE_SETTINGS, settings_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event
 from clickassay.core.settings import PROJECT, ProjectFile, Settings

@@ -93,11 +93,9 @@ def settings(settings_file: SETTINGS_FILE = None, project: PROJECT_FILE = None, 
     Options of a command override variables; variables override a settings file, and a settings file overrides
     the project file.
 
-    Examples
-    --------
-        clickassay settings
+    Example:
 
-        clickassay settings --settings strict.toml --json
+        clickassay settings --settings strict.toml
     """
     at_hand = project_at_hand(project)
     file = None if settings_file is None else read_project(settings_file, "settings file")

@@ -36,10 +36,7 @@ def diff(
     runs: Annotated[ProjectRuns, project_runs()],
     before: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="RUN_A",
-            help=f"The earlier run. [default: the last but one of {PROJECT}]",
-        ),
+        typer.Argument(metavar="RUN_A", help=f"The earlier run. [default: the last but one of {PROJECT}]"),
     ] = None,
     now: Annotated[
         Path | None,
@@ -99,8 +96,7 @@ def check(
     given: Annotated[Given, options_of(questions.check, but=("run",))],
     runs: Annotated[ProjectRuns, project_runs()],
     run_folder: Annotated[
-        Path | None,
-        typer.Argument(metavar="RUN", help=f"A run folder. [default: the last run of {PROJECT}]"),
+        Path | None, typer.Argument(metavar="RUN", help=f"A run folder. [default: the last run of {PROJECT}]")
     ] = None,
     json: JSON = False,
 ) -> None:
@@ -230,8 +226,6 @@ def learn(
         clickassay learn reports/june
 
         clickassay learn reports/june --click-metric UCTR --objective rankers --utilities --out june-map
-
-        clickassay learn reports/june --gamma
     """
     output.check(given["run"])
     with shown_progress(quiet=quiet) as progress:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from clickassay.api.run import RunResult
 
 OUT = Annotated[
-    Path | None,
-    typer.Option(help=f"Output folder (written atomically). [default: out of {PROJECT}]"),
+    Path | None, typer.Option(help=f"Output folder (written atomically). [default: out of {PROJECT}]")
 ]
 
 
@@ -82,8 +81,7 @@ def report(
 ) -> None:
     """Second half of `run`: build the report from a pattern table and judgments, in seconds.
 
-    Exit code 1 if a data check found a problem, or too few results are judged for any correlation; the output
-    says what to do first.
+    Exit code 1: as for `run`.
 
     Example:
 
