@@ -123,9 +123,9 @@ def test_the_table_shows_values_change_and_verdict_of_what_changed_and_nothing_e
     words = line.split()
     where = ["over", "all", "queries", "north", "5", "MeanRR", "ERR"]
     assert words[:9] == [*where, f"{before:.4f}", f"{before - 0.25:.4f}"]
-    assert "beyond noise (from intervals)" in line
+    assert "significant (from intervals)" in line
     assert "Of 154 weighted correlations, 1 fell significantly; the clearest: " in ended.out
-    assert "1 change judged from the intervals of both runs alone" in ended.out
+    assert "1 change tested from the intervals of both runs alone" in ended.out
     assert "No change in 154 closed-form correlations." in ended.out
     assert "closed form" not in ended.out  # no row of a kind without a change
 
@@ -277,8 +277,8 @@ def test_settings_that_are_none_are_named(whole, tmp_path, text):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("correlations", lambda rows: rows.with_columns(correlation=pl.lit(1.5)), "correlation beyond -1..1"),
-        ("differences", lambda rows: rows.with_columns(exact=pl.lit(float("inf"))), "exact beyond -1..1"),
+        ("correlations", lambda rows: rows.with_columns(correlation=pl.lit(1.5)), "relation outside -1..1"),
+        ("differences", lambda rows: rows.with_columns(exact=pl.lit(float("inf"))), "exact outside -1..1"),
         ("statistics", lambda rows: rows.with_columns(judge=pl.lit(None, pl.String)), "null in judge"),
         ("comparisons", lambda rows: rows.drop("p_adjusted"), "missing columns p_adjusted)"),
         ("correlations", lambda rows: pl.concat([rows, rows]), "is not unique"),

@@ -13,7 +13,7 @@ EXPECTED = 'expected rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.
     [
         (b"", "expected a list of texts"),
         (b"# nothing\n", "expected a list of texts"),
-        (b"rules = []", "has no rule, and would pass every run"),
+        (b"rules = []", "has no rules, so every run would pass"),
         (b"rules = 'coverage >= 0.8'", "expected a list of texts"),
         (b"rules = [0.8]", "expected a list of texts"),
         (b"rules = [['coverage >= 0.8']]", "expected a list of texts"),

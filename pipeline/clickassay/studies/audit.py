@@ -30,7 +30,7 @@ from clickassay.metrics.conventions import INCOMPLETE_JUDGMENTS, AuditScale, con
 from clickassay.metrics.lists import NO_GRADE, Lists
 from clickassay.patterns.lists import number_results
 
-NEEDS_POOL = "needs judged results that no list shows: give --judgments"
+NEEDS_POOL = "needs judged results outside the rankings: give --judgments"
 NEEDS_UNJUDGED = "needs to know which results have no judgment: give --judgments"
 
 
@@ -204,7 +204,7 @@ def read_grades(option: str, text: str) -> list[int | None]:
     words = text.replace(",", " ").split()
     if wrong := [word for word in words if word != NONE and not word.isdecimal()]:
         raise SettingsError(
-            f"{option} {text!r}: {wrong[0]!r} is no grade; expected e.g. 3,-,4,0,1, - for none"
+            f"{option} {text!r}: {wrong[0]!r} is not a grade; expected e.g. 3,-,4,0,1 (-: no grade)"
         )
     return [None if word == NONE else int(word) for word in words]
 

@@ -53,7 +53,7 @@ def test_a_run_of_another_layout_is_refused_with_what_to_run(tmp_path, layout, r
 
 
 def test_a_sheet_to_label_that_cannot_be_made_says_why():
-    with pytest.raises(ActiveError, match="proposes nothing to judge for coverage of market west"):
+    with pytest.raises(ActiveError, match="has no results to propose for coverage of market west"):
         propose_judgments(sample(), "coverage", 100, SampleChoice(market="west"))
     for budget in (float("nan"), float("inf"), -1, 0):
         with pytest.raises(ActiveError, match="buys no label: give a number above 0"):

@@ -1,4 +1,4 @@
-"""From Python: what changed between two runs, and whether a change is within noise."""
+"""From Python: what changed between two runs, and whether a change is significant."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +22,7 @@ from clickassay.studies.runs_compared.report import (
     write_comparison,
 )
 from clickassay.studies.runs_compared.words import (
+    STATUS_WORDS,
     alone_words,
     cautions_words,
     change_words,
@@ -57,7 +58,7 @@ class DiffResult(Result):
     comparison
         The comparison.
     watch
-        What makes a change a finding; None = nothing does.
+        Which changes count as findings; None = no change does.
 
     Attributes
     ----------
@@ -71,18 +72,18 @@ class DiffResult(Result):
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """Numbers, sizes, pairs of metrics that changed places, and queries and lists of both runs."""
+        """Numbers, sizes, pairs of metrics that changed places, and queries and rankings of both runs."""
         own = self.comparison
         return {"numbers": self.numbers, "sizes": own.sizes, "flips": own.flips, "overlap": own.overlap}
 
     @property
     def sizes(self) -> pl.DataFrame:
-        """Coverage and statistics of both: a, b, change."""
+        """Coverage and statistics of both runs: a, b, change."""
         return self.comparison.sizes
 
     @property
     def is_finding(self) -> bool:
-        """Whether a change is one that a job should stop at."""
+        """Whether any change is a finding, at which a job should stop."""
         return bool(self.numbers["finding"].any())
 
     @for_python
@@ -201,14 +202,14 @@ def _numbers(comparison: RunComparison) -> Iterator[Part]:
         p = "" if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}"
         by = " (from intervals)" if row["tested_by"] == INTERVALS else ""
         names = (row["click_metric"], row["editorial_metric"])
-        said = row["reason"] or f"{row['status']}{by}"
+        said = row["reason"] or f"{STATUS_WORDS.get(row['status'], row['status'])}{by}"
         cells.append((_SHORT[row["family"]], *place, *names, *values, change, ends, p, said))
     yield from _table("The clearest changes of each kind", heads, cells, numbers=numeric)
     by_intervals = moved.filter(pl.col("split") == EVERY, pl.col("tested_by") == INTERVALS).height
     if by_intervals:
         yield (
-            f"{plural(by_intervals, 'change')} judged from the intervals of both runs alone: the "
-            "correlations that they state cannot be computed again from their configurations"
+            f"{plural(by_intervals, 'change')} tested from the intervals of both runs alone: these "
+            "correlations cannot be recomputed from the configurations"
         )
 
 

@@ -10,11 +10,11 @@ from clickassay.studies.evaluation.evaluate import AverageOver, Evaluation
 from clickassay.studies.evaluation.lists import overlap
 
 TIES = "falling score, then falling document name as bytes; the rank column is ignored, as in trec_eval"
-INTERVALS = "95%, Student's t over the queries, kept within the range of the measure"
+INTERVALS = "95%, Student's t over the queries, cut to the range of the measure"
 UNJUDGED = "worth grade 0"
 
 _QUERIES = {
-    "judged": "all that have judgments; where the run lacks one, its list is empty",
+    "judged": "all that have judgments; a query that the run lacks has an empty ranking",
     "both": "those that have judgments and results",
 }
 _DISCOUNTS = {
@@ -49,7 +49,7 @@ def conventions(evaluation: Evaluation, *, average_over: AverageOver) -> tuple[C
     highest = max(lists.max_grade for lists in evaluation.lists.values())
     top = max((int(str(dict(one.arguments).get("max_rel", 0))) for one in evaluation.measures), default=0)
     if top > highest:  # it may have been declared too high
-        words = f"{top}, and no judgment is above {highest}: a scale that ends there needs --max-grade "
+        words = f"{top}, but no judgment is above {highest}: if the scale ends there, give --max-grade "
         grouped.append(("Top of the scale", f"{words}{highest}"))
     grouped += [
         ("Order of results", TIES),
@@ -68,7 +68,7 @@ def conventions(evaluation: Evaluation, *, average_over: AverageOver) -> tuple[C
     return tuple(grouped)
 
 
-AT_RANDOM = "intervals hold if these are a random sample"
+AT_RANDOM = "intervals are valid if these are a random sample"
 AS_PLANNED = "each counts by its chance in the plan that drew them"
 
 
@@ -94,7 +94,7 @@ def _of_measure(measure: Measure) -> dict[str, str]:
     texts = {}
     if name in ("DCG", "NDCG", "CG", "NCG"):
         words = _DISCOUNTS[given.get("dcg", "none")]
-        named = words.replace("(2^g - 1)", "g") + ", g by the gains named"
+        named = words.replace("(2^g - 1)", "g") + ", g as the gains named"
         texts[_GAINS] = words if given["gains"] is None else named
     if name in ("NDCG", "NCG"):
         texts[_IDEAL] = _IDEALS[given.get("ideal", "judged")]
@@ -102,11 +102,11 @@ def _of_measure(measure: Measure) -> dict[str, str]:
         texts[_RELEVANT] = f"grade {arguments['rel']} or more"
     if name in ("ERR", "RBP") and "rel" not in arguments:
         top = arguments.get("max_rel")
-        texts[_SATISFACTION] = "by the gains named" if "gains" in arguments else f"(2^g - 1) / 2^{top}"
+        texts[_SATISFACTION] = "the gains named" if "gains" in arguments else f"(2^g - 1) / 2^{top}"
     if name in ("Bpref", "infAP", "Judged"):
         texts[_UNGRADED] = "a part of the measure"
     elif "unjudged" in rules:
         texts[_UNGRADED] = f"worth grade {rules['unjudged']}"
     else:
-        texts[_UNGRADED] = "left out" if rules.get("judged_only") else UNJUDGED
+        texts[_UNGRADED] = "excluded" if rules.get("judged_only") else UNJUDGED
     return texts

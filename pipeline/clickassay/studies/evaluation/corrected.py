@@ -52,8 +52,8 @@ UNLIKE = 0.01
 FEW_BOTH = f"fewer than {MIN_BOTH} queries judged by both"
 FEW_DRAWS = f"draws worth fewer than {MIN_BOTH} queries"
 NO_SPREAD = "no spread"
-OTHER_QUERIES = "queries that people judged are unlike the others"
-UNGRADED = "people left results without a grade"
+OTHER_QUERIES = "withheld: people did not judge a random sample of queries"
+UNGRADED = "withheld: people did not grade all results"
 
 NO_CUT = 1 << 30
 PLACES = 4
@@ -221,8 +221,8 @@ def at_random(judge: Sequence[str], people: Sequence[str]) -> Sampled:
     rows = np.array([at for at, query in enumerate(people) if query in place], np.int64)
     both = np.array([place[people[at]] for at in rows], np.int64)
     alone = len(people) - len(rows)
-    have = "has" if alone == 1 else "have"
-    text = f"{_queries(alone)} judged by people {have} no grade by the judge: not used."
+    have, are = ("has", "is") if alone == 1 else ("have", "are")
+    text = f"{_queries(alone)} judged by people {have} no grade by the judge and {are} ignored."
     return Sampled(np.arange(len(place)), rows, both, cautions=(text,) if alone else ())
 
 
@@ -246,11 +246,11 @@ def drawn_by(design: Design, judge: Sequence[str], people: Sequence[str]) -> Sam
             f"Draw {drawn[upto] + 1} of the plan ({missing}) has no judgment: {upto} draws before it count."
         )
     if lacking := len(design.weights) - len(kept):
-        cautions.append(f"{_queries(lacking)} of the plan that the judge did not grade: left out.")
+        cautions.append(f"{_queries(lacking)} of the plan that the judge did not grade are excluded.")
     if more := len(by_judge) - len(kept):
-        cautions.append(f"{_queries(more)} of the judge outside the plan: left out.")
+        cautions.append(f"{_queries(more)} of the judge outside the plan are excluded.")
     if others := len(by_people.keys() - set(design.draws)):
-        cautions.append(f"{_queries(others)} judged by people, but not drawn by the plan: not used.")
+        cautions.append(f"{_queries(others)} judged by people, but not drawn by the plan, are ignored.")
     counted = drawn[:upto]
     ratios, names = design.ratios[counted], [design.draws[at] for at in counted]
     weights = np.array([design.weights[name] for name in sorted(kept, key=kept.__getitem__)])
@@ -378,9 +378,9 @@ def _unlike(
     values = sides[name].of_judge[:, column]
     inside, outside = values[both].mean(), np.delete(values, both).mean()
     yield (
-        f"Queries that people judged are not like the others: by the judge, {measures[column]} of "
-        f"{visible(name)} is {number(inside, PLACES)} there and {number(outside, PLACES)} elsewhere. "
-        "Corrected means hold for a random sample, so none is shown."
+        f"Corrected means are withheld: people's queries are no random sample. With the judge's "
+        f"grades, {measures[column]} of {visible(name)} is {number(inside, PLACES)} on these and "
+        f"{number(outside, PLACES)} on the other queries."
     )
 
 
@@ -396,10 +396,9 @@ def _less_graded(depth: int, sides: Mapping[str, Sides], sampled: Sampled) -> tu
     if by_people >= by_judge - LESS:
         return [], void
     text = (
-        f"Of the results of {visible(run)} for the queries of both, people graded {percent(by_people)} and "
-        f"the judge {percent(by_judge)}: results that people did not grade count as 0, so the correction "
-        f"blames "
-        f"the judge for them{', and the corrected means are not shown' if void else ''}."
+        f"{'Corrected means are withheld: of' if void else 'Of'} the results of {visible(run)} for queries "
+        f"that both judged, people graded {percent(by_people)} and the judge {percent(by_judge)}. Results "
+        "that people did not grade count as 0, so the correction blames the judge for them."
     )
     return [text], void
 

@@ -37,10 +37,10 @@ MOST_BARS = 120
 _SINGLE = "intervals and t tests need two queries"
 _ALIKE = "all differences are equal"
 _INTERVAL, _TESTS, _QUERIES = "95% CI", "p-value", "Queries"
-WORTH = "Worth: so many queries judged by people alone would have as narrow an interval."
+WORTH = "Worth: the number of queries judged by people alone that gives as narrow an interval."
 LETTERS = "Runs that share a letter are not significantly different (Holm, over all comparisons)."
 _NAMED = 4
-LARGER = "Better means a larger value and worse a smaller one, also for measures of which less is better."
+LARGER = "Better means a larger value, worse a smaller one, even where less is better."
 
 Frames = Mapping[str, pl.DataFrame]
 """The tables of `studies.evaluation.forms.EVALUATION_TABLES` by name."""
@@ -466,16 +466,16 @@ def _comparison_sections(frames: Frames) -> Iterable[Section]:
     if "corrected_means" in frames:
         judged, both = frames["corrected_means"].select("n_queries", "n_both").row(0)
         text = (
-            f"A judge judged {plural(judged, 'query', 'queries')}, people {count(both)} of them. The judge's "
-            "means over all its queries are corrected by what people say of theirs. Intervals hold with any "
-            "errors of the judge, also rare ones, if people's queries were chosen as the conventions say."
+            f"A judge judged {plural(judged, 'query', 'queries')}, people {count(both)} of them. People's "
+            "grades correct the judge's means over all its queries. Intervals are valid whatever errors the "
+            "judge makes, if people's queries were chosen as the conventions say."
         )
         yield Section("corrected", "Corrected by people", (text,), tables=tuple(corrected_tables(frames)))
 
 
 def _curve_sections(frames: Frames, rel: int) -> Iterable[Section]:
     more = frames["recall_precision"]["run"].n_unique() - MOST_LINES  # the same runs have curves of gain
-    left_out = (f"The pictures have the first {MOST_LINES} runs, the tables all.",) if more > 0 else ()
+    left_out = (f"Pictures show the first {MOST_LINES} runs, tables all.",) if more > 0 else ()
     frame = frames["recall_precision"]
     text = (
         "The largest precision at each level of recall or above, averaged over the queries. "

@@ -84,7 +84,7 @@ def draw(
     return Draws(np.concatenate(queries), np.concatenate(paid), spent, complete=waiting == 0)
 
 
-_NO_SPREAD = "All queries have the same expected value: they are drawn by their frequencies."
+_NO_SPREAD = "All queries have the same expected value, so they are drawn by traffic."
 
 
 def make_plan(
@@ -95,7 +95,7 @@ def make_plan(
     Raises ActiveError if the inputs do not fit each other, or the budget buys no query.
     """
     if options.variant == CORRECTED and sources.relevance is None:
-        raise ActiveError("variant corrected: labels correct what a model says; give its grades, --relevance")
+        raise ActiveError("variant corrected: labels correct a model's grades; give these with --relevance")
     progress(Event("reading rankings"))
     inputs = read_pool(sources, settings, depth=options.depth)
     progress(Event("weighing queries"))
@@ -133,7 +133,7 @@ def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
     drawn = draw(costs, q, plan.options.budget, np.random.default_rng(plan.options.seed))
     if not len(drawn.queries):
         raise ActiveError(
-            f"a budget of {plan.options.budget:g} buys no query: the first drawn costs more, and the "
+            f"a budget of {plan.options.budget:g} buys no query: the first one drawn costs more, the "
             f"cheapest {costs[q > 0].min():g}; raise --budget"
         )
     rows = plan.queries[drawn.queries]

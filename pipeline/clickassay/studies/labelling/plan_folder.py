@@ -204,7 +204,7 @@ def read_plan(folder: Path) -> LabelPlan:
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise ActiveError(
-            f"{folder} is no plan, or a broken one ({type(error).__name__}); make it with `clickassay plan`"
+            f"{folder} is not a plan, or is broken ({type(error).__name__}); make it with `clickassay plan`"
         ) from error
 
 
@@ -236,7 +236,7 @@ def propose_judgments(
     own = wanted.rows(finished.tables[NEXT_JUDGMENTS.name].filter(goal=goal))
     if own.is_empty():
         where = f" of {wanted.label}" if wanted.label else ""
-        raise ActiveError(f"{run} proposes nothing to judge for {goal}{where}")
+        raise ActiveError(f"{run} has no results to propose for {goal}{where}")
     statistics = finished.tables[STATISTICS.name].join(own, on=SAMPLE_COLUMNS, how="semi")
     key = largest_samples(statistics)[0]
     rows = key.rows(own).sort("rank")

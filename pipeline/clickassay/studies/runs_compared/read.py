@@ -48,10 +48,10 @@ def read_for_comparison(place: Run | Path) -> Run:
             raise broken(run.file(contract.name), f"null in {', '.join(holes)}")
         value = {"correlations": "correlation", "differences": "exact"}.get(contract.name)
         if value is not None and (frame[value].abs() > 1).any():
-            raise broken(run.file(contract.name), f"{value} beyond -1..1")
+            raise broken(run.file(contract.name), f"{value} outside -1..1")
     unknown = set(run.tables["verdict"]["decision"]) - set(get_args(Kind))
     if unknown:
-        raise broken(run.file("verdict"), f"decision {visible(unknown.pop())} is none that is known")
+        raise broken(run.file("verdict"), f"decision {visible(unknown.pop())} is unknown")
     return run
 
 

@@ -55,6 +55,7 @@ from clickassay.studies.runs_compared.numbers import (
 )
 from clickassay.studies.runs_compared.read import SAME
 from clickassay.studies.runs_compared.words import (
+    STATUS_WORDS,
     clearest,
     sentences,
     things,
@@ -74,8 +75,8 @@ MOST_DRAWN = 30
 
 
 HOW_TESTED = (
-    "A change is beyond noise if its p-value, adjusted for all numbers of its kind, is below 0.05. Each "
-    "interval covers its own change alone, so a grey line can leave out A."
+    "A change is significant if its p-value, adjusted for all numbers of its kind, is below 0.05. Each "
+    "interval covers its own change alone, so a grey line need not reach A."
 )
 MOST_IN_VIEW = 12
 """Rows of a table in view: the clearest changes."""
@@ -88,7 +89,7 @@ MOST_IN_VIEW = 12
 class ComparisonReport:
     """The content of the page."""
 
-    # title, lead: What changed beyond noise, and what did not.
+    # title, lead: What changed significantly, and what did not.
     title: str
     lead: str
     samples: tuple[SampleKey, ...]  # The samples that are compared.
@@ -256,7 +257,7 @@ def means_section(numbers: pl.DataFrame, key: SampleKey) -> Section:
     ]
     scales = f" On other scales, and in the tables only: {listed(map(visible, others))}." if others else ""
     reading = (
-        "Means over the sessions say whether lists got better by a metric, and whether users clicked more.",
+        "Means over the sessions show whether rankings scored better, and whether users clicked more.",
         f"{HOW_TESTED}{scales}",
     )
     tables = [
@@ -272,7 +273,7 @@ def within_section(numbers: pl.DataFrame, key: SampleKey, click: str) -> Section
     together = replace(key, market=EVERY)
     shown = together if together.rows(rows).height else key
     reading = (
-        "Of two lists for a query, does a metric prefer the list that users prefer?",
+        "Of two rankings for a query, does a metric prefer the one that users prefer?",
         f"The picture shows those with {visible(click)}; the table has all.",
     )
     drawn = _changes(shown.rows(rows).filter(click_metric=click), "editorial_metric")
@@ -314,7 +315,7 @@ def _section(
     """Return a section with the clearest changes in view, and all numbers folded."""
     in_view = [_beyond(table) for table in tables]
     said = (
-        f"{table.title}: none of {len(table.rows):,} changed beyond noise."
+        f"{table.title}: none of {len(table.rows):,} changed significantly."
         for table, beyond in zip(tables, in_view, strict=True)
         if table.rows and not beyond.rows
     )
@@ -327,7 +328,7 @@ def _section(
 
 def _beyond(table: ReportTable) -> ReportTable:
     kept = pl.DataFrame() if table.data is None else table.data.filter(status=BEYOND)
-    title = f"{table.title}: beyond noise, the clearest first"
+    title = f"{table.title}: significant changes, the clearest first"
     shown = numbers_table(f"{table.name}_beyond", title, clearest(kept))
     return replace(shown, data=kept, most=MOST_IN_VIEW)
 
@@ -352,7 +353,8 @@ def numbers_table(name: str, title: str, rows: pl.DataFrame) -> ReportTable:
         return None if row["p_adjusted"] is None else p_cell(row["p_adjusted"])
 
     def verdict(row: Fields) -> str:
-        return f"{row['status']}{' (from intervals)' if row['tested_by'] == INTERVALS else ''}"
+        status = STATUS_WORDS.get(row["status"], row["status"])
+        return f"{status}{' (from intervals)' if row['tested_by'] == INTERVALS else ''}"
 
     return shown_table(
         name, title, rows, ShownColumn("Number", metrics),
@@ -380,7 +382,7 @@ def _value(head: str, run: str) -> ShownColumn:
 def order_section(comparison: RunComparison) -> Section:
     """Return comparisons of metrics that flipped, and click metrics with another highest metric."""
     highest = shown_table(
-        "highest", "Click metrics whose highest correlation is another metric's", comparison.highest,
+        "highest", "Click metrics with another best metric in the second run", comparison.highest,
         _name("Click metric", "click_metric"),
         (
             _name("Highest in A", "highest_a"), _correlation("its correlation in A", "correlation_a"),
@@ -401,8 +403,8 @@ def order_section(comparison: RunComparison) -> Section:
     )  # fmt: skip
     if highest.rows or flips.rows:
         reading = (
-            "Where the order of metrics is another. If a comparison is significant in one run only, this "
-            "does not show that it changed: its p-value may have gone from 0.04 to 0.06."
+            "Comparisons whose winner differs between the runs. A comparison that is significant in one run "
+            "only is not evidence of a change: its p-value may have gone from 0.04 to 0.06."
         )
     else:
         reading = "No comparison of two metrics flipped, and the same metrics have the highest correlations."
@@ -445,8 +447,8 @@ def means_figures(rows: pl.DataFrame, key: SampleKey) -> Iterator[Figure]:
 def _changes(rows: pl.DataFrame, column: str) -> list[ChangedNumber]:
     changes = []
     for row in rows.drop_nulls(["a", "b"]).iter_rows(named=True):
-        change, status = Estimate(row["change"], row["ci_low"], row["ci_high"]), row["status"]
-        is_beyond = status == BEYOND
+        change = Estimate(row["change"], row["ci_low"], row["ci_high"])
+        is_beyond, status = row["status"] == BEYOND, STATUS_WORDS.get(row["status"], row["status"])
         changes.append(ChangedNumber(visible(row[column]), row["a"], row["b"], change, is_beyond, status))
     return changes
 

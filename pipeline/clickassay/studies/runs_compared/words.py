@@ -209,7 +209,7 @@ def uneven_words(sizes: pl.DataFrame, names: tuple[str, str] = ("A", "B")) -> st
     e_g = listed(f"{size:.3g} in {name}" for size, name in zip(far.row(0), names, strict=True))
     return (
         f"Sessions per configuration differ, e.g. {e_g}. With fewer sessions, chance clicks lower all "
-        "correlations: such a change can be significant though no metric changed."
+        "correlations: a change can be significant though no metric changed."
     )
 
 
@@ -231,8 +231,8 @@ def things(pairs: Sequence[RecordedPair]) -> str:
     )
 
 
-_STATUS = {BEYOND: "significant", WITHIN: "not significant"}
-"""What the status of a change is called in sentences."""
+STATUS_WORDS = {BEYOND: "significant", WITHIN: "not significant"}
+"""What the status of a change is called, where not by its name in the table."""
 
 
 def change_words(row: Mapping[str, Any]) -> str:
@@ -253,7 +253,7 @@ def change_words(row: Mapping[str, Any]) -> str:
     alone = ", tested from intervals alone" if row["tested_by"] == INTERVALS else ""
     few = f" ({FEW_FOLDS})" if FEW_FOLDS in (row["caution"] or "") else ""
     way = f"{rose} from {row['a']:.3g} to {row['b']:.3g}, by {abs(row['change']):.3g}{span}"
-    return f"{place_words(row)} {way}, {_STATUS.get(row['status'], row['status'])}{p}{alone}{few}"
+    return f"{place_words(row)} {way}, {STATUS_WORDS.get(row['status'], row['status'])}{p}{alone}{few}"
 
 
 def place_words(row: Mapping[str, Any]) -> str:

@@ -319,7 +319,7 @@ def test_grades_are_read_with_commas_or_blanks_and_a_dash_for_none():
 
 @pytest.mark.parametrize("text", ["3,x", "-1", "2.5", "3;4"])
 def test_what_is_no_grade_is_named(text):
-    with pytest.raises(SettingsError, match=r"is no grade; expected e\.g\. 3,-,4,0,1"):
+    with pytest.raises(SettingsError, match=r"is not a grade; expected e\.g\. 3,-,4,0,1"):
         read_grades("--grades", text)
 
 

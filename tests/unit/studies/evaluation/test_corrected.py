@@ -244,7 +244,8 @@ def test_what_people_left_without_a_grade_is_said_and_much_of_it_withholds_what_
     found = evaluate(people, runs, "nDCG@5", judge=model)
     cautions = " ".join(found.cautions)
     assert "people graded 60% and the judge 100.0%" in cautions.replace("60.0", "60")
-    assert "blames the judge for them, and the corrected means are not shown." in cautions
+    assert cautions.startswith("Corrected means are withheld: of the results of ")
+    assert cautions.endswith("count as 0, so the correction blames the judge for them.")
     assert is_withheld(found, UNGRADED)
     assert "people graded" not in " ".join(evaluate(*judged()[:2], "nDCG@5", judge=model).cautions)
     few = evaluate(judged()[0][:-5], runs, "nDCG@5", judge=model)  # of 125 results
@@ -257,7 +258,7 @@ def test_queries_that_people_chose_have_nothing_corrected():
     best = model.group_by("query").agg(pl.col("grade").sum()).top_k(25, by="grade")["query"]
     found = evaluate(model.filter(pl.col("query").is_in(best.implode())), runs, "P(rel=3)@5", judge=model)
     assert is_withheld(found, OTHER_QUERIES)
-    assert "Corrected means hold for a random sample, so none is shown." in " ".join(found.cautions)
+    assert "Corrected means are withheld: people's queries are no random sample." in " ".join(found.cautions)
 
 
 def test_a_measure_without_an_end_reaches_as_far_as_its_values():
@@ -274,7 +275,7 @@ def test_a_measure_without_an_end_reaches_as_far_as_its_values():
 def test_queries_that_the_judge_lacks_are_counted():
     people, runs, model = judged()
     found = evaluate(people, runs, "RR", judge=model.filter(pl.col("query") != "q03"))
-    assert "1 query judged by people has no grade by the judge: not used." in found.cautions
+    assert "1 query judged by people has no grade by the judge and is ignored." in found.cautions
     assert set(found.corrected_means["n_both"]) == {24}
 
 

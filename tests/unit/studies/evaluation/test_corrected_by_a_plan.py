@@ -126,9 +126,9 @@ def test_draws_count_up_to_the_first_without_a_judgment_and_again_when_drawn_aga
     assert found.weights == pytest.approx([0.5 / 0.9, 0.2 / 0.9, 0.2 / 0.9])
     assert found.cautions == (
         "Draw 4 of the plan (c) has no judgment: 3 draws before it count.",
-        "1 query of the plan that the judge did not grade: left out.",
-        "1 query of the judge outside the plan: left out.",
-        "1 query judged by people, but not drawn by the plan: not used.",
+        "1 query of the plan that the judge did not grade are excluded.",
+        "1 query of the judge outside the plan are excluded.",
+        "1 query judged by people, but not drawn by the plan, are ignored.",
     )
 
 

@@ -323,7 +323,7 @@ def test_a_folder_that_is_no_plan_is_refused(world, tmp_path):
     plan = tmp_path / "none"
     goes_on = ("plan", "--continue", plan, "--budget", 5, "--out", tmp_path / "x")
     for command in (("estimate", plan, "--judgments", world / "labels.parquet"), goes_on):
-        assert "is no plan, or a broken one" in refused(*command)
+        assert "is not a plan, or is broken" in refused(*command)
 
 
 def test_a_plan_of_an_earlier_version_is_refused_in_one_line_with_the_remedy(world, tmp_path):
@@ -512,7 +512,7 @@ def test_the_corrected_estimate_is_the_models_mean_plus_its_mean_error(world, mo
 def test_correction_needs_a_model(world, tmp_path):
     words = refused("plan", "--ranking", world / "first.parquet", "--variant", "corrected", "--budget", 9,
                     "--out", tmp_path / "plan")  # fmt: skip
-    assert "labels correct what a model says; give its grades, --relevance" in words
+    assert "labels correct a model's grades; give these with --relevance" in words
 
 
 def labels_of(world, drawn, file):

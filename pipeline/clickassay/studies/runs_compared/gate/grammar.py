@@ -109,7 +109,7 @@ def parse_rule(text: str) -> Rule:
         if match["names"] is not None or comparison not in {"==", "!="} or match["limit"] not in words:
             raise _malformed(spelled, f"expected {name} == or != {listed(words, 'or')}")
         if place != SampleChoice():
-            raise _malformed(spelled, f"{name} is one for the whole run; leave out what stands after `for`")
+            raise _malformed(spelled, f"{name} applies to the whole run; remove what follows `for`")
         return RunState(spelled, name, comparison == "==", match["limit"].strip('"'))
     quantity = QUANTITIES.get(name)
     if quantity is None:
@@ -118,7 +118,7 @@ def parse_rule(text: str) -> Rule:
     if len(names) != len(quantity.arguments):
         raise _malformed(spelled, f"expected {quantity.form}")
     if comparison not in COMPARISONS:
-        raise _malformed(spelled, f"found {comparison}; a number is compared by {listed(COMPARISONS, 'or')}")
+        raise _malformed(spelled, f"found {comparison}; compare a number with {listed(COMPARISONS, 'or')}")
     limit = _number(spelled, match["limit"])
     if not quantity.low <= limit <= quantity.high:
         span = f"{quantity.low:g} to {quantity.high:g}" if math.isfinite(quantity.high) else "0 or more"
@@ -210,5 +210,5 @@ def read_rules_file(file: Path) -> tuple[str, ...]:
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
         raise SettingsError(f"rules file {file}: expected a list of texts, {EXAMPLE}")
     if not rules:
-        raise SettingsError(f"rules file {file} has no rule, and would pass every run; expected {EXAMPLE}")
+        raise SettingsError(f"rules file {file} has no rules, so every run would pass; expected {EXAMPLE}")
     return tuple(rules)

@@ -32,7 +32,7 @@ from clickassay.metrics.names import parse, spell_out, without_aliases
 from clickassay.studies.runs_compared.noise import mean_intervals
 from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
 
-NOTHING_JUDGED = "no session is left: no list of results has a grade for every result"
+NOTHING_JUDGED = "no session is usable: no ranking is fully graded"
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _agreement(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
 def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> RunQuantity:
     if rows.is_empty():
         raise SettingsError(
-            f"{run.called} has no {what} of {key.label}; leave the rule out, or make the run again"
+            f"{run.called} has no {what} of {key.label}; remove the rule, or make the run again"
         )
     row = rows.with_columns(pl.col(pl.Float64).fill_nan(None)).row(0, named=True)
     reason = row.get("reason") or ("the run has no value" if row[column] is None else None)
