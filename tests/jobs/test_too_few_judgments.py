@@ -206,7 +206,7 @@ def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_ju
     assert with_grade == 72
     assert any(line.startswith("  gold: B0") for line in lines)
     clicked = sum(1 in session.places(1) for session in sessions) / len(sessions)
-    assert re.search(rf"^  clicked +{100 * clicked:.1f}%$", found.out, re.MULTILINE)
+    assert re.search(rf"^  clicked +{100 * clicked:.1f}% ", found.out, re.MULTILINE)
 
 
 def test_where_ids_are_in_another_case_it_says_so_and_not_to_judge_or_to_fill_in(tmp_path):

@@ -234,7 +234,6 @@ def _open(file: Path, limits: Mapping[str, str]) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn errors of DuckDB and Polars into messages of one line."""
     try:
         yield
     except duckdb.InterruptException:

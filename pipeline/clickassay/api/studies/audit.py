@@ -255,7 +255,6 @@ def _with_value(table: pl.DataFrame, column: str, wanted: str | None) -> pl.Data
 
 
 def _how_telling(rows: pl.DataFrame, every: pl.DataFrame) -> Iterator[str]:
-    """Yield how many conventions give a value: one that many give does not tell which one a tool has."""
     quantities = rows["quantity"].n_unique()
     if rows.height > 1:
         yield (

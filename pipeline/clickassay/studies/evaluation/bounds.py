@@ -304,7 +304,6 @@ def _by_number(asked: _Asked) -> Bounds:
 
 
 def _novelty(asked: _Asked) -> Bounds:
-    """Bounds of the share of relevant results that users did not know."""
     known = asked.holes.lists.known
     of_hole = np.zeros(len(asked.holes.rows), dtype=np.bool_) if known is None else known[asked.holes.rows]
     return asked.among([asked.at_top(of_hole), asked.at_top(~of_hole)])

@@ -80,7 +80,6 @@ def comparison_table(
 
 
 def _differences(names: Sequence[str], apart: Floats) -> dict[str, object]:
-    """Return the columns of (Q, E) differences that every comparison has."""
     mean, half = apart.mean(axis=0), half_width(apart)
     return {
         "measure": list(names), "difference": mean, "ci_low": mean - half, "ci_high": mean + half,

@@ -369,7 +369,6 @@ def _frame(names: tuple[str, ...], one: Corrected, void: str | None, **same: obj
 def _unlike(
     measures: Sequence[Measure], sides: Mapping[str, Sides], means: Mapping[str, Corrected], both: Rows
 ) -> Iterator[str]:
-    """Yield the clearest sign that the queries that people judged are no random sample."""
     p_values = holm(np.concatenate([one.selection for one in means.values()]))
     if np.isnan(p_values).all() or np.nanmin(p_values) >= UNLIKE:
         return
@@ -385,7 +384,6 @@ def _unlike(
 
 
 def _less_graded(depth: int, sides: Mapping[str, Sides], sampled: Sampled) -> tuple[list[str], set[str]]:
-    """Return a caution where people left results without a grade that the judge graded, and runs it voids."""
     shares = {
         run: (_share_graded(one.people, sampled.rows, depth), _share_graded(one.judge, sampled.both, depth))
         for run, one in sides.items()

@@ -426,7 +426,6 @@ def scatter(rows: pl.DataFrame, choice: View) -> str:
 
 
 def _axis(high: float, name: str, *, is_x: bool) -> list[str]:
-    """Return the grid lines, numbers and name of an axis from 0 to `high`."""
     power = 10.0 ** math.floor(math.log10(high / 4))
     step = next(power * times for times in (1, 2, 5, 10) if power * times >= high / 5)
     bottom, parts = _SIDE + 10, []

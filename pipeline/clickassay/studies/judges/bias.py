@@ -98,7 +98,6 @@ def _means(sums: Floats) -> Floats:
 
 
 def _apart(sums: Floats) -> Floats:
-    """Return the mean of each group less the mean of the other groups."""
     total, counts = np.split(sums, 2, axis=-1)
     others = [part.sum(axis=-1, keepdims=True) - part for part in (total, counts)]
     return _means(sums) - _means(np.concatenate(others, axis=-1))

@@ -139,7 +139,6 @@ def judged_by_both(judges: tuple[str, ...], rows: pl.DataFrame) -> dict[tuple[st
 
 
 def _named(rows: pl.DataFrame) -> list[str]:
-    """Return the columns of names as they are written, if there are any."""
     return [name for name in ("topic", "doc") if name in rows.columns]
 
 

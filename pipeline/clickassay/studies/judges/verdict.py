@@ -57,7 +57,6 @@ def answer(found: JudgesCompared, at_least: float | None = None) -> str:
 
 
 def _kappa(found: JudgesCompared) -> Mapping[str, Any]:
-    """Return the row of quadratic kappa of the first two judges."""
     a, b = found.agreement.select("judge_a", "judge_b").row(0)
     return found.agreement.filter(judge_a=a, judge_b=b, measure="kappa_quadratic").row(0, named=True)
 

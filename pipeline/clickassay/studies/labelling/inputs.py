@@ -254,7 +254,6 @@ def _with_texts_of_sheet(rows: pl.DataFrame, sheet: pl.DataFrame, path: Path) ->
 
 
 def _costs(sources: PoolSources, documents: pl.DataFrame, queries: pl.Series) -> np.ndarray:
-    """Return (m,) costs of labelling all documents of each query."""
     each = documents.select(*KEY, pl.lit(1.0).alias("cost"))
     if sources.costs is not None:
         table = read_input("costs", sources.costs, BY_QUERY, keep_others=True)
@@ -304,7 +303,6 @@ def _weights(sources: PoolSources, queries: pl.Series) -> np.ndarray | None:
 
 
 def _notes(documents: pl.DataFrame) -> Iterator[str]:
-    """Yield the overlap of two rankings: queries and documents in both."""
     listed = documents.with_columns(both=pl.all_horizontal(pl.col("rank_1", "rank_2").is_not_null()))
     both = listed.group_by("query").agg(pl.col("rank_1", "rank_2").count(), pl.col("both").sum())
     alone = both.filter((pl.col("rank_1") == 0) | (pl.col("rank_2") == 0))

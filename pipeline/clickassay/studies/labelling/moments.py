@@ -99,7 +99,6 @@ def _products(first: Integers, second: Integers, position: Integers, gains: Gain
 
 
 def _batches(one: Integers, other: Integers) -> Iterator[Integers]:
-    """Yield queries with two lists in batches of like lengths."""
     both = np.flatnonzero((one > 0) & (other > 0))
     order = both[np.lexsort((one[both], other[both]))]
     at = 0

@@ -312,7 +312,6 @@ def closed_forms_section(numbers: pl.DataFrame) -> Section:
 def _section(
     name: str, title: str, reading: tuple[str, ...], tables: list[ReportTable], figures: tuple[Any, ...] = ()
 ) -> Section:
-    """Return a section with the clearest changes in view, and all numbers folded."""
     in_view = [_beyond(table) for table in tables]
     said = (
         f"{table.title}: none of {len(table.rows):,} changed significantly."

@@ -162,7 +162,6 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _place(text: str) -> tuple[str, SampleChoice]:
-    """Return the rule without its place, and the place."""
     found = next((match for match in _FOR.finditer(text) if match[0] == "for"), None)
     if found is None:
         return text, SampleChoice()
