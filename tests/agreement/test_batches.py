@@ -79,12 +79,12 @@ def test_a_store_fed_file_by_file_holds_the_table_of_the_whole_log(seed, tmp_pat
             refusal = str(error)
             break
     if refusal is not None:
-        assert "search ids of the new files were used before" in refusal
+        assert "search ids of the new files were already used" in refusal
         assert used_in_two_files(rows["searches"], edges)
         return
     damage = PatternStore(store).damage()
     if damage:  # ids of long before are compared in part while a store grows, and all when it is verified
-        assert all("search ids were used by an earlier run" in fault for fault in damage)
+        assert all("search ids were already used by an earlier run" in fault for fault in damage)
         assert used_in_two_files(rows["searches"], edges)
         return
     assert_same(

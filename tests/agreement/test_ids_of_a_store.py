@@ -67,7 +67,7 @@ def test_one_id_of_the_last_days_is_found(tmp_path):
 
 
 def test_of_ids_used_anew_long_ago_one_in_64_is_enough(tmp_path):
-    with pytest.raises(InputError, match="of one in 64, 3 search ids of the new files were used before"):
+    with pytest.raises(InputError, match="of one in 64, 3 search ids of the new files were already used"):
         first_and_later_day(tmp_path, LONG_AGO, texts(0))
 
 
@@ -76,7 +76,8 @@ def test_one_id_of_long_ago_is_found_when_the_store_is_verified(tmp_path, monkey
     last = max(texts(0), key=id_digest)
     first_and_later_day(tmp_path, LONG_AGO, [*texts(LONG_AGO), last])
     assert PatternStore(tmp_path / "store").damage() == [
-        "run from batch 3 on: 1 search ids were used by an earlier run; ids must be unique over the whole log"
+        "run from batch 3 on: 1 search ids were already used by an earlier run; ids must be unique over "
+        "the whole log"
     ]
 
 
@@ -113,5 +114,5 @@ def test_ids_that_an_earlier_version_wrote_are_found(later, tmp_path):
     file = tmp_path / "store" / "000001" / "ids.parquet"
     write_table(pl.read_parquet(file), file)
     add_day(tmp_path, later - 1, texts(later - 1))
-    with pytest.raises(InputError, match=r"search ids of the new files were used before, in batch 1"):
+    with pytest.raises(InputError, match=r"search ids of the new files were already used in batch 1"):
         add_day(tmp_path, later, texts(0))

@@ -158,7 +158,7 @@ def test_a_stored_table_refuses_judgments_of_queries_that_it_left_out(web, tmp_p
     write_patterns(made(web, "few.parquet"), tmp_path / "table")
     table = read_patterns(tmp_path / "table")
     analyse(table, Sources(judgments=web / "few.parquet"), load_settings(iterations=10))
-    with pytest.raises(PatternError, match="keeps only queries that were judged when it was made, but"):
+    with pytest.raises(PatternError, match="contains only queries that were judged when it was made"):
         analyse(table, Sources(judgments=web / "judgments.parquet"), load_settings())
 
 
@@ -177,7 +177,7 @@ def test_a_store_keeps_the_same_queries_all_its_life(web, tmp_path):
     assert_same(table, whole)
     assert table.judged_queries.equals(whole.judged_queries)
     assert PatternStore(store).damage() == []
-    with pytest.raises(StoreError, match="these judgments are of other queries"):
+    with pytest.raises(StoreError, match="these judgments have other queries"):
         grow_store(Sources(*paths, judgments=str(web / "judgments.parquet")), store, settings)
     with pytest.raises(StoreError, match="only_judged = True, not False"):
         grow_store(Sources(*paths), store, load_settings(batch="day"))

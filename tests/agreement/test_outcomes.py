@@ -182,7 +182,7 @@ def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
         ),
         (
             {"search_id": [0, 1], "name": ["x", "X"], "value": [1.0, 2.0], "kind": ["rating", "sum"]},
-            "x has two kinds: sum in a row of column kind, rating in another row; give it one",
+            "x has two kinds: sum in a row of column kind, rating in another row; use one of them",
         ),
         (
             {"search_id": [0], "name": ["stars"], "value": [1.0], "kind": ["sum"]},
@@ -191,12 +191,12 @@ def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
         ({"search_id": [0], "name": ["x"], "value": [float("nan")]}, "1 with no finite number.*'NaN'"),
         (
             {"search_id": ["0.00"], "name": ["x"], "value": [12.5]},
-            r"search_id '0\.00' and value '12\.5'; the log has search_id 0: write it so",
+            r"search_id '0\.00' and value '12\.5'; the log has search_id 0: write the id like this",
         ),
         ({"search_id": [0], "name": ["x"], "value": [1e10]}, "beyond a thousand million.*'10000000000.0'"),
         (
             {"search_id": list(range(9)), "name": [f"x{n}" for n in range(9)], "value": [1.0] * 9},
-            "9 names, at most 8",
+            "9 names, but at most 8",
         ),
     ],
 )
@@ -217,7 +217,7 @@ def test_an_outcome_keeps_its_kind_in_a_store(tmp_path):
     rated = chosen({}, depth=[2], max_rejected=0.01, outcome_kind=["revenue=rating"])
     grow_store(Sources(*days[0], outcomes=tmp_path / "o.parquet"), store, rated)
     with pytest.raises(
-        InputError, match=r"revenue is a sum here, and a rating in .*--outcome-kind revenue=ra"
+        InputError, match=r"revenue has kind sum here, but rating in .*--outcome-kind revenue=ra"
     ):
         grow_store(Sources(*days[1], outcomes=second), store, plain)
     grow_store(Sources(*days[1], outcomes=second), store, rated)

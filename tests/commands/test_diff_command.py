@@ -336,4 +336,4 @@ def test_a_page_that_exists_is_replaced_only_with_force_and_before_anything_is_c
     compared(whole, whole, "--out", page)
     assert "exists already; choose another --out" in tiny.refusal("diff", "nowhere", whole, "--out", page)
     assert compared(whole, whole, "--out", page, "--force").code == 0
-    assert "lies inside" in tiny.refusal("diff", whole, whole, "--out", whole / "page.html")
+    assert "is inside" in tiny.refusal("diff", whole, whole, "--out", whole / "page.html")

@@ -112,7 +112,7 @@ def test_rows_left_out_are_those_of_the_funnel_of_a_run(tmp_path):
     ("changed", "says"),
     [
         ({"searches": tiny.searches().with_columns(pl.col("timestamp").dt.epoch("s"))}, "are these seconds"),
-        ({"searches": tiny.searches().clear()}, "the files hold no rows"),
+        ({"searches": tiny.searches().clear()}, "the files contain no rows"),
         ({"clicks": tiny.clicks().with_columns(url=pl.lit(None, pl.String))}, "18 with null url"),
         ({"judgments": tiny.judgments().with_columns(grade=pl.lit(100))}, r"outside 0..4 (--max-grade)"),
         (

@@ -26,7 +26,7 @@ def patterns(log: Path, *more: str) -> list[str]:
 @pytest.mark.parametrize("dry", [[], ["--dry-run"]])
 def test_a_place_inside_the_log_is_refused_before_anything_is_written(log, option, inside, dry):
     said = tiny.refusal(*patterns(log, f"{option}={log / inside}", *dry))
-    assert f"{log / inside} lies inside {log / inside.split('/')[0]}" in said
+    assert f"{log / inside} is inside {log / inside.split('/')[0]}" in said
     assert sorted(path.name for path in log.rglob("*")) == ["0.parquet", "0.parquet", "clicks", "searches"]
 
 

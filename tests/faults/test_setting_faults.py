@@ -37,11 +37,11 @@ def with_file(folder, text: str) -> tuple[str, ...]:
         ("seed = -1", ("setting seed", "-1")),
         ("threads = 0", ("setting threads",)),
         ("depth = [5", ("settings file", "settings.toml")),
-        ("memory-limit = 4\nmemory_limit = '5GB'", ("settings.toml", "memory-limit is there twice")),
+        ("memory-limit = 4\nmemory_limit = '5GB'", ("settings.toml", "memory-limit occurs twice")),
         ("depth = 2024-01-01", ("setting depth", "found 2024-01-01, expected a whole number, 1 to 62")),
         ('scale = [["bad"], ["good"]]', ("setting scale", "found ['bad'], expected a text")),
         (f"scale = {[f'label {number}' for number in range(40)]}", ("setting max_grade", "found 39")),
-        ("max_grade = 2", ("relevant_grade 3 is above max_grade 2; choose one up to it",)),
+        ("max_grade = 2", ("relevant_grade 3 is above max_grade 2; choose a lower one",)),
         ("\x00", ("settings file", "settings.toml")),
     ],
 )
@@ -107,6 +107,6 @@ def test_a_depth_that_a_pattern_table_does_not_hold_is_refused(tmp_path):
     tiny.counted(log)
     place = ("--patterns", log.out, "--judgments", log.judgments, "--out", tmp_path / "r")
     line = tiny.refusal("report", *place, "--depth", "9")
-    assert "holds 3 results a list, but depth 9" in line
+    assert "has 3 results per ranking, but depth 9" in line
     assert "patterns --depth 9" in line
     assert not (tmp_path / "r").exists()

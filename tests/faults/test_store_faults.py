@@ -337,9 +337,9 @@ def test_a_record_of_a_batch_that_was_edited_is_found_and_nothing_is_read_by_it(
     edited(record, EDITS[name])
     verified = tiny.inside("store", "verify", store)
     assert (verified.code, verified.err) == (1, "")
-    assert f"{record} is broken: its content is not what was written" in verified.out
+    assert f"{record} is broken: its content has changed since it was written" in verified.out
     for command in (web.reporting(store, tmp_path / "run"), web.growing(store)):
-        refused(command, str(record), "its content is not what was written")
+        refused(command, str(record), "its content has changed since it was written")
     undo(store, [verified.out], number)
     completed(web, store)
 
@@ -394,7 +394,7 @@ def test_a_store_without_its_header_is_refused_by_name(web, store, tmp_path, dam
     before = published(store)
     header = (store / "store.json").read_bytes()
     damage(store / "store.json")
-    named = (str(store / "store.json"), "restore it, or make the store again")
+    named = (str(store / "store.json"), "restore it, or create the store again")
     for command in (["store", "verify", str(store)], ["store", "info", str(store)], web.growing(store)):
         refused(command, *named)
     # without the header `report` cannot distinguish a store from any other folder
@@ -535,7 +535,9 @@ def test_a_store_of_the_old_layout_is_refused_in_one_line_that_says_what_to_run(
         web.reporting(store, store.parent / "run"),
         ["store", "info", str(store)],
     ):
-        refused(command, f"{store} is a pattern store of another layout", "`clickassay patterns")
+        refused(
+            command, f"{store} is a pattern store of another version of clickassay", "`clickassay patterns"
+        )
 
 
 def table_if_any(store: Path) -> PatternTable | None:
@@ -544,7 +546,7 @@ def table_if_any(store: Path) -> PatternTable | None:
     try:
         table = PatternStore(store).table()
     except StoreError as error:
-        assert re.search("is no pattern store|holds no batch yet", str(error))  # noqa: PT017 - not by then
+        assert re.search("is not a pattern store|has no batch yet", str(error))  # noqa: PT017 - not by then
         assert at_start
         return None
     assert table.patterns.height or at_start

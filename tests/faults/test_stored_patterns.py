@@ -36,7 +36,7 @@ FAULTS = [
     ("run.duckdb", lambda file: file.write_bytes(b""), "folder of a run, not a pattern table"),
     ("settings.json", lambda file: file.write_text("{"), "is broken"),
     ("settings.json", lambda file: file.write_bytes(b"\xff\xfe"), "is broken"),
-    ("settings.json", lambda file: file.write_text("[]"), "is broken: it holds no object"),
+    ("settings.json", lambda file: file.write_text("[]"), "is broken: it is not a JSON object"),
     ("settings.json", edited(stored_depth="ten"), "is broken"),
     ("settings.json", edited(stored_depth=None), "names no stored_depth"),
     ("settings.json", edited(inputs=None), "is broken"),

@@ -136,7 +136,7 @@ def test_a_store_takes_a_file_under_other_names_for_another_one(renamed, tmp_pat
     other = [one.replace("clicks.url=product", "clicks.url=request_id") for one in columns]
     line = tiny.refusal("patterns", *log, *other, "--store", store)
     assert "clicks.parquet has changed since it went into" in line
-    assert "or has other --column now" in line
+    assert "or is read with another --column now" in line
 
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])

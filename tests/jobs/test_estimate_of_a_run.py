@@ -109,7 +109,7 @@ def test_a_store_that_holds_all_files_has_nothing_to_do(days, tmp_path):
     tiny.said_by(*command(days, "--store", tmp_path / "store"))
     before = tiny.tree(tmp_path)
     said = tiny.said_by(*command(days, "--store", tmp_path / "store", "--dry-run"))
-    assert f"batches  0: {tmp_path / 'store'} holds all of these files" in said
+    assert f"batches  0: {tmp_path / 'store'} contains all of these files" in said
     assert tiny.tree(tmp_path) == before
     assert grow_store(Sources(*map(str, days)), tmp_path / "store", SETTINGS).batches == 0
 
@@ -183,7 +183,7 @@ def be_cut_short(days, store):
         (come_late, "comes too late"),
         (change, "has changed"),
         (be_of_another_depth, "was made with stored_depth"),
-        (hold_other_files, "holds other files"),
+        (hold_other_files, "contains other files"),
         (be_cut_short, "cannot read"),
     ],
 )
@@ -261,17 +261,17 @@ def test_pieces_that_overlap_are_told_with_what_they_need_and_what_order_would_n
     mixed = window(*(chunk(1_000_000, 0.1 * number, 7 + 0.1 * number) for number in range(10)))
     note = order_warning([mixed], 4_000_000)
     assert note.startswith(
-        "the log is not in order of time (rows of 7 days lie in one row group of log.parquet): "
+        "the log is not sorted by time (one row group of log.parquet spans 7 days): "
         "10,000,000 searches are read as one batch, which may need about "
     )
     needed = size(log_batches.memory_for(4_000_000, 10_000_000))
-    assert note.endswith(f"files sorted by time would need {needed}, and --engine duckdb spills to disk")
+    assert note.endswith(f"files sorted by time need {needed}, and --engine duckdb spills to disk")
 
 
 def test_a_piece_that_is_too_large_is_told_by_its_rows():
     ordered = [chunk(3_000_000, number, number + 0.9) for number in range(4)]
     note = order_warning([window(*ordered, clicks=[chunk(5_000_000, 0, 4, "clicks.csv")])], 4_000_000)
-    assert "cannot be cut in time (5,000,000 rows lie in clicks.csv)" in note
+    assert "cannot be split by time (clicks.csv has 5,000,000 rows)" in note
     assert "row groups of at most 1,000,000 rows" in note
 
 
@@ -303,13 +303,11 @@ def test_a_log_in_no_order_is_named_on_stderr_in_one_line_unless_quiet(mixed, tm
     outcome = tiny.inside(*mixed, place, tmp_path / "loud")
     assert outcome.code == 0
     assert outcome.err.count("\n") == 1
-    assert outcome.err.startswith(
-        "clickassay: the log is not in order of time (rows of 5 days lie in one row"
-    )
-    assert ": 60 searches are read as one batch" in outcome.err
+    assert outcome.err.startswith("clickassay: the log is not sorted by time (one row group of ")
+    assert " spans 5 days): 60 searches are read as one batch" in outcome.err
     assert tiny.inside(*mixed, place, tmp_path / "quiet", "--quiet").err == ""
     dry = tiny.inside(*mixed, place, tmp_path / "dry", "--dry-run")
-    assert "\nNote: the log is not in order of time" in dry.out
+    assert "\nNote: the log is not sorted by time" in dry.out
 
 
 def test_a_log_in_order_is_read_without_a_word(days, tmp_path):

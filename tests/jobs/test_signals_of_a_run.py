@@ -99,7 +99,7 @@ def actions(world, names):
         (
             lambda w: actions(w, [f"a{n}" for n in range(9)]),
             {},
-            r"10 actions that would count.*'a0' \(40\).*`signal`",
+            r"10 actions, but at most.*'a0' \(40\).*`signal`",
         ),
         (lambda w: actions(w, ["it's"]), {}, 'action "it\'s" cannot be a signal'),
         (
@@ -108,14 +108,14 @@ def actions(world, names):
             "no signal cart; it has clicks alone|it has: ",
         ),
         (lambda w: w.clicks, {"click_metric": "SS(signal='satisfied')"}, "with a signal there are UCTR"),
-        (lambda w: w.clicks, {"signal": "click"}, "clicks count always"),
-        (lambda w: w.clicks, {"signal": "satisfied if followed"}, "it comes with satisfied"),
+        (lambda w: w.clicks, {"signal": "click"}, "clicks always count"),
+        (lambda w: w.clicks, {"signal": "satisfied if followed"}, "ask for satisfied"),
         (
             lambda w: w.clicks,
             {"signal": "satisfied", "click_metric": "UCTR(signal='satisfied if followed')"},
             "it has: satisfied; satisfied clicks have it beside them where most of them rest",
         ),
-        (lambda w: w.clicks, {"signal": "none,purchase"}, "none stands alone"),
+        (lambda w: w.clicks, {"signal": "none,purchase"}, "give none alone"),
         (lambda w: w.clicks, {"outcome": "revenue"}, "outcome"),
     ],
 )

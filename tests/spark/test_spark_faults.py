@@ -139,7 +139,7 @@ def started_alone(log, *more):
 def test_a_master_that_does_not_answer_is_named(tmp_path):
     line = started_alone(tiny.write_log(tmp_path), "--spark-master", "spark://127.0.0.1:1")
     assert "no Spark master answers at spark://127.0.0.1:1" in line
-    assert "is it running, and is the address right?" in line
+    assert "check the address, and that it is running" in line
 
 
 def test_a_java_that_does_not_start_tells_why(tmp_path):
@@ -149,14 +149,14 @@ def test_a_java_that_does_not_start_tells_why(tmp_path):
 
 
 def test_workers_that_take_up_no_job_are_not_waited_for(spark):
-    with pytest.raises(EngineError, match=r"no worker of Spark took up a job for 0 s.*free cores and memory"):
+    with pytest.raises(EngineError, match=r"no Spark worker started a job for 0 s.*free cores and memory"):
         check_workers(spark, 0.0)
     check_workers(spark)
 
 
 def test_an_old_spark_is_named_with_the_version_that_is_needed(tmp_path, monkeypatch):
     monkeypatch.setattr("pyspark.__version__", "3.5.6")
-    refused(tiny.write_log(tmp_path), "Spark 3.5.6 is too old, the steps need 4: upgrade the cluster")
+    refused(tiny.write_log(tmp_path), "Spark 3.5.6 is too old; upgrade the cluster to 4 or newer")
 
 
 def test_a_spark_that_is_not_installed_is_told_how_to_install(tmp_path, monkeypatch):

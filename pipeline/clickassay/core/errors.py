@@ -21,7 +21,7 @@ class NothingInCommonError(InputError):
 
 
 class NothingInCommonWarning(UserWarning):
-    """The same, where a value can be given all the same."""
+    """Like the error above, but a value is still returned."""
 
 
 class RejectedRowsError(InputError):

@@ -45,7 +45,7 @@ class SampleKey:
 
     @property
     def market_and_depth(self) -> str:
-        """The same without the judge."""
+        """Words for the market and the depth."""
         return replace(self, judge=EVERY).label
 
     @property
@@ -89,7 +89,7 @@ class NamedMetrics(Protocol):
 
     @property
     def key(self) -> SampleKey:
-        """Market, depth and judge."""
+        """The sample of these configurations: market, depth and judge."""
 
     @property
     def click_names(self) -> tuple[str, ...]:

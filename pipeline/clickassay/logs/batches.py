@@ -217,17 +217,17 @@ def order_warning(windows: Sequence[Window], batch_rows: int | None) -> str | No
         length_ms, hour_ms = _length_ms(widest), DAY_MS // 24
         length = f"{length_ms / hour_ms:.0f} hours" if length_ms >= 2 * hour_ms else "less than 2 hours"
         length = f"{length_ms / DAY_MS:.0f} days" if length_ms >= 2 * DAY_MS else length
-        why = f"the log is not in order of time (rows of {length} lie in {_place_of(widest)})"
+        why = f"the log is not sorted by time ({_place_of(widest)} spans {length})"
         remedy = "files sorted by time"
     else:
         largest = max((*window.searches, *window.clicks), key=lambda chunk: chunk.rows)
-        why = f"the log cannot be cut in time ({largest.rows:,} rows lie in {_place_of(largest)})"
+        why = f"the log cannot be split by time ({_place_of(largest)} has {largest.rows:,} rows)"
         rows = max(1, batch_rows // 4)
         remedy = f"Parquet files sorted by time, with row groups of at most {rows:,} rows,"
     read = sum(window.rows[0] for window in windows)
     return (
         f"{why}: {searches:,} searches are read as one batch, which may need about "
-        f"{size(memory_for(searches, read))}; {remedy} would need "
+        f"{size(memory_for(searches, read))}; {remedy} need "
         f"{size(memory_for(batch_rows, read))}, and --engine duckdb spills to disk"
     )
 
@@ -272,9 +272,10 @@ def refuse_lone_last(log: Log[H], chunks: tuple[FileChunk, ...], end_ms: int) ->
     before = max([*others, *(time for time, _ in found[1:])], default=None)
     if before is not None and found[0][0] - before > DAY_MS:
         raise InputError(
-            f"searches: {last.file}: the last search, {visible(found[0][1])}, is of {utc_text(found[0][0])} "
-            f"UTC, and the one before it of {utc_text(before)}: a wrong clock would close the store to all "
-            "that comes before it; take the row out, or add --allow-gap if it is right"
+            f"searches: {last.file}: the last search, {visible(found[0][1])}, has time "
+            f"{utc_text(found[0][0])} "
+            f"UTC, and the search before it {utc_text(before)}: a wrong clock would close the store to all "
+            "earlier rows; remove the row, or add --allow-gap if the time is right"
         )
 
 
@@ -419,7 +420,7 @@ class RunPlan:
     def lines(self) -> list[tuple[str, str]]:
         """Return (name, text) of what would be done and what it needs."""
         if not self.windows:
-            return [("batches", f"0: {self.place} holds all of these files")]
+            return [("batches", f"0: {self.place} contains all of these files")]
         searches, clicks = self.largest
         batches = (
             f"{len(self.windows):,}; the first {_span(self.windows[0])}; "

@@ -183,7 +183,7 @@ class DuckDBEngine:
                 refuse_machine_fault("the log", error)
                 remedy = reading_remedy(error, "check that the files are complete")
                 raise InputError(f"cannot read the log: {text}; {remedy}") from error
-            raise EngineError(f"the engine failed: {text}") from error
+            raise EngineError(f"DuckDB failed: {text}") from error
 
 
 def _config(folder: Path, threads: int | None, memory_limit: int | None) -> dict[str, Any]:

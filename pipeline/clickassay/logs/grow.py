@@ -114,7 +114,7 @@ def _new_files(
             changed = next(run for run in runs if before in store.run_files(run, what))
             raise InputError(
                 f"{what}: {file} has changed since it went into {store.folder} (batch {changed} or later), "
-                "or has other --column now; restore it, or make its batches again: "
+                "or is read with another --column now; restore it, or make its batches again: "
                 f"{undo_runs(store.folder, changed)}"
             )
         if same is None or same in again:
@@ -125,7 +125,7 @@ def _new_files(
     missing = [file.path for file in again if file not in new_files]
     if missing:
         raise InputError(
-            f"{what}: the last run into {store.folder} was interrupted and {missing[0]} is needed "
+            f"{what}: the last run into {store.folder} was interrupted, and {missing[0]} is needed "
             "to finish it; give it again, or undo that run: "
             f"{undo_runs(store.folder, int(store.history()[-1].info['run']))}"
         )
@@ -157,8 +157,8 @@ def _windows(
             if is_new and first_ms is not None and first_ms < start_ms:
                 number = next(batch.number for batch in store.history() if first_ms < batch.watermark_ms)
                 raise InputError(
-                    f"{what}: {chunk.file} comes too late: it has rows of {utc_text(first_ms)} UTC, and "
-                    f"{store.folder} is closed up to {utc_text(start_ms)} UTC; "
+                    f"{what}: {chunk.file} comes too late: its first row has time {utc_text(first_ms)} "
+                    f"UTC, and {store.folder} is closed up to {utc_text(start_ms)} UTC; "
                     f"make the batches again: {undo_runs(store.folder, number)}"
                 )
             # a new chunk without a usable time belongs to the first window of a run that continues
@@ -178,8 +178,8 @@ def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | N
     name = next((name for name, kind in now.items() if before.get(name, kind) != kind), None)
     if name is not None:
         raise InputError(
-            f"outcomes: {name} is a {now[name]} here, and a {before[name]} in {store.folder}; give it the "
-            f"kind that it has there, as --outcome-kind {name}={before[name]}, or make the batches again: "
+            f"outcomes: {name} has kind {now[name]} here, but {before[name]} in {store.folder}; add "
+            f"--outcome-kind {name}={before[name]}, or make the batches again: "
             f"{undo_runs(store.folder, 1)}"
         )
     last = next(iter(store.batches()[-1:]), None)
@@ -217,8 +217,8 @@ class JoinedOutcomes:
         read = self._counts["read", ""]
         if late > settings.max_rejected * read:
             raise RejectedRowsError(
-                f"outcomes: {late:,} of {read:,} rows come too late: an earlier run into {store.folder} has "
-                "counted their searches; give outcomes with the run that reads their searches, or make the "
+                f"outcomes: {late:,} of {read:,} rows come too late: an earlier run into {store.folder} "
+                "counted their searches; give outcomes to the run that reads their searches, or make the "
                 f"batches again: {undo_runs(store.folder, 1)}"
             )
 
@@ -458,7 +458,7 @@ def refuse_used(store: PatternStore, run: int, ids: NewIds) -> None:
         if len(used):
             raise InputError(
                 f"searches: {f'of one in {ONE_IN}, ' if is_old else ''}{len(used):,} search ids of the new "
-                f"files were used before, in batch {batch.number} of {store.folder} (digest of one: "
-                f"{used[0]}); ids must be unique over the whole log. If only few are not, make the "
-                f"batches again: {undo_runs(store.folder, int(batch.info['run']))}"
+                f"files were already used in batch {batch.number} of {store.folder} (digest of one: "
+                f"{used[0]}); ids must be unique over the whole log. If only a few are repeated, make "
+                f"the batches again: {undo_runs(store.folder, int(batch.info['run']))}"
             )

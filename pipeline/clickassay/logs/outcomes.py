@@ -119,7 +119,7 @@ def prepare_outcomes(
             )
     if len(names) > MOST_SIGNALS:
         some = ", ".join(visible(name) for name in sorted(names)[:12])
-        raise InputError(f"outcomes: {len(names)} names, at most {MOST_SIGNALS} can be counted: {some}")
+        raise InputError(f"outcomes: {len(names)} names, but at most {MOST_SIGNALS} can be counted: {some}")
     thousandths = (pl.col("value") * 1000 + 0.5).floor().cast(pl.Int64)
     plain = rows.select(
         "search_id", "kind", thousandths, outcome=pl.col("name").replace_strict(names, return_dtype=pl.String)
@@ -143,7 +143,7 @@ def _kinds(rows: pl.DataFrame, settings: Settings) -> dict[str, str]:
         if other != kind:
             raise InputError(
                 f"outcomes: {visible(name)} has two kinds: {kind} in a row of column kind, {other} {where}; "
-                "give it one"
+                "use one of them"
             )
     return {name: found.get(name, (SUM, ""))[0] for name in rows["outcome"].unique().sort()}
 
@@ -171,7 +171,7 @@ def _described(search_id: str | None, value: str | None, log: Log[H]) -> str:
     if whole is None or not isinstance(frame, pl.LazyFrame):
         return text
     known = frame.filter(pl.col("search_id").cast(pl.String) == whole[1]).head(1).collect().height
-    return f"{text}; the log has search_id {whole[1]}: write it so" if known else text
+    return f"{text}; the log has search_id {whole[1]}: write the id like this" if known else text
 
 
 def _usable(

@@ -160,7 +160,7 @@ def read_record(file: Path) -> dict[str, Any]:
     except (OSError, DocumentError) as error:
         raise broken(file, error) from error
     if OWN_DIGEST in value and value != with_own_digest(value):
-        raise broken(file, ValueError("its content is not what was written"))
+        raise broken(file, ValueError("its content has changed since it was written"))
     return value
 
 
@@ -174,7 +174,7 @@ def broken(file: Path, error: Exception) -> StoreError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     fault = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
     if file.name in (STORE_FILE, JUDGED_FILE):
-        return StoreError(f"{file} {fault}; restore it, or make the store again in another folder")
+        return StoreError(f"{file} {fault}; restore it, or create the store again in another folder")
     batch = next(folder for folder in file.parents if folder.name.isdigit())
     return StoreError(f"{file} {fault}; {remedy(batch.parent, int(batch.name))}")
 
@@ -182,7 +182,7 @@ def broken(file: Path, error: Exception) -> StoreError:
 def remedy(folder: Path, number: int) -> str:
     """Return how to repair a store whose batch of this number is broken."""
     undo = f"clickassay store forget {folder} --from {number}"
-    return f"undo from there on: `{undo}`, then run again over all files"
+    return f"undo the batches from there on (`{undo}`), then run again over all files"
 
 
 def undo_runs(folder: Path, number: int) -> str:
@@ -200,7 +200,7 @@ def refuse_others(folder: Path) -> None:
         raise broken(folder / STORE_FILE, FileNotFoundError())
     others = (name for name in names if name not in (STORE_FILE, JUDGED_FILE))
     if any(not name.startswith((".lock", f".{STORE_FILE}")) for name in others):
-        raise StoreError(f"{folder} holds other files; choose an empty or new folder as --store")
+        raise StoreError(f"{folder} contains other files; choose an empty or new folder as --store")
 
 
 @contextmanager
@@ -297,9 +297,10 @@ class KnownFiles:
                     return older
             except OSError as error:
                 raise InputError(
-                    f"{self._what}: {file.path} has the size and the ends of {older.path}, which is gone; an "
-                    "older clickassay, which read it, kept no digest of the whole file to compare with; put "
-                    "it back there (a link is enough), then run again"
+                    f"{self._what}: {file.path} may be a copy of {older.path}, which is gone: size, "
+                    "start and "
+                    "end are equal, but the older clickassay that read it stored no digest of the whole "
+                    "file; put it back there (a link is enough), then run again"
                 ) from error
         return None
 
@@ -393,7 +394,7 @@ def faults_of(folder: Path, *, has_data: bool) -> list[str]:
         if not file.is_file():
             faults.append(f"{file} is missing")
         elif file_digest(file) != digest:
-            faults.append(f"{file} is not what was written: its digest differs")
+            faults.append(f"{file} has changed since it was written: its digest differs")
     return faults
 
 

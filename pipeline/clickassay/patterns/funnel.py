@@ -200,7 +200,7 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
         rows = funnel.filter(pl.col("source") == source, pl.col("depth") == 0)
         read = int(rows.filter(pl.col("step") == "read")["rows"].sum())
         if source == "searches" and not read:
-            raise InputError("searches: the files hold no rows")
+            raise InputError("searches: the files contain no rows")
         rejected = rows.filter(pl.col("step") == "rejected")
         check_rejected(source, dict(rejected.select("reason", "rows").iter_rows()), read, max_rejected)
         if source == "searches" and rejected["rows"].sum() == read:
@@ -218,22 +218,22 @@ def _check_signals(funnel: pl.DataFrame) -> None:
     named = ", ".join(f"{name!r:.60} ({rows:,})" for name, rows in [*counts.items()][:12])
     if len(counts) > MOST_SIGNALS:
         raise InputError(
-            f"clicks: column action has {len(counts)} actions that would count, at most {MOST_SIGNALS} can: "
-            f"{named}; name the ones that count, as --signal add_to_cart,purchase"
+            f"clicks: column action has {len(counts)} actions, but at most {MOST_SIGNALS} can be counted: "
+            f"{named}; name the actions to count, such as --signal add_to_cart,purchase"
         )
     wrong = next((name for name in counts if not SIGNAL_NAME.fullmatch(name)), None)
     if wrong is not None:
         raise InputError(
             f"clicks: action {wrong!r:.80} cannot be a signal: its name may have up to 40 letters, digits "
-            "and _ . : / - with single blanks; write it otherwise, or name the ones that count by --signal"
+            "and _ . : / - with single blanks; rename it, or name the actions to count with --signal"
         )
     dwell = dict(funnel.filter(source="dwell times").group_by("step").agg(pl.col("rows").sum()).iter_rows())
     if 2 * dwell.get("at one time", 0) > dwell.get("distinct", 0) and dwell.get("next event", 0):
         share = dwell["at one time"] / dwell["distinct"]
         raise InputError(
             f"clicks: {share:.0%} of the clicks share their time with another event of their visit: the "
-            "clock of this log is too coarse for dwell times; give column dwell_seconds, or leave "
-            "satisfied out of --signal"
+            "clock of this log is too coarse for dwell times; give column dwell_seconds, or remove "
+            "satisfied from --signal"
         )
 
 
@@ -278,7 +278,7 @@ def _funnel_frame(rows: Counter[tuple[str, str, int, str, str]]) -> pl.DataFrame
 def _check_sum(source: str, read: int, counted: int) -> None:
     if read != counted:
         raise EngineError(
-            f"{source}: {read:,} rows were read but {counted:,} accounted for; nothing was written"
+            f"{source}: {read:,} rows were read, but only {counted:,} are accounted for; nothing was written"
         )
 
 
@@ -302,5 +302,5 @@ def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: fl
     hint = "".join(text for reason, text in _HINTS.items() if reasons.get(reason))
     raise RejectedRowsError(
         f"{source}: {rejected:,} of {read:,} rows are unusable ({counts}), more than the {limit:.2%} that "
-        f"--max-rejected allows; is the input read as it is meant?{hint}"
+        f"--max-rejected allows; check that the columns are the right ones.{hint}"
     )

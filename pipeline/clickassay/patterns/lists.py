@@ -123,9 +123,10 @@ class LogLists:
         numbered = number_results(self.configurations["results"], self.query)
         if len(lists := repeating(numbered.numbers)):
             raise PatternError(
-                f"pattern table: {plural(len(lists), 'list')} of {len(self.query):,} show a result twice, as "
-                "an older clickassay left them: their metrics would be wrong; make the table or store again "
-                "from its log (`clickassay patterns`)"
+                f"pattern table: {plural(len(lists), 'ranking')} of {len(self.query):,} show a result "
+                "twice, so "
+                "their metrics would be wrong: an older clickassay wrote this table; make the table or store "
+                "again from its log (`clickassay patterns`)"
             )
         return numbered
 
@@ -222,7 +223,9 @@ def _numbered(staged: StagedTable, queries: pl.DataFrame) -> tuple[Integers, Int
         parts.append(rows.select("row", pl.col("results").list.len().alias("length"), hashed))
     every = pl.concat(parts)
     if every["row"].null_count():
-        raise PatternError("pattern table: configurations have queries that it does not list; make it again")
+        raise PatternError(
+            "pattern table: configurations have queries that its table of queries lacks; make it again"
+        )
     row, length = (every[name].to_numpy().astype(np.int64) for name in ("row", "length"))
     return row, length, every["id"].to_numpy()
 
@@ -243,7 +246,7 @@ def _numbered_rows(
         chosen = np.ones(piece.height, bool) if users is None else piece.select(users).to_series().to_numpy()
         yield lists[chosen], piece.filter(chosen)
     if count != len(ids):
-        raise PatternError("pattern table: patterns and configurations do not belong together; make it again")
+        raise PatternError("pattern table: patterns and configurations do not match; make it again")
 
 
 def are_judged(queries: pl.DataFrame, judged: pl.DataFrame) -> Flags:

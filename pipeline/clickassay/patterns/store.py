@@ -115,14 +115,14 @@ class PatternStore:
         except (FileNotFoundError, NotADirectoryError) as error:
             refuse_others(self.folder)
             raise StoreError(
-                f"{self.folder} is no pattern store; `clickassay patterns --store {self.folder}` makes one"
+                f"{self.folder} is not a pattern store; `clickassay patterns --store {self.folder}` makes one"
             ) from error
         except (OSError, DocumentError) as error:
             raise broken(self.folder / STORE_FILE, error) from error
         if header.get("format") != FORMAT:
             raise StoreError(
-                f"{self.folder} is a pattern store of another layout; make it again from its logs: "
-                "`clickassay patterns --searches … --clicks … --store NEW_FOLDER`"
+                f"{self.folder} is a pattern store of another version of clickassay; make it again from "
+                "its logs: `clickassay patterns --searches … --clicks … --store NEW_FOLDER`"
             )
         try:
             return check_form(header, StoreRecord)
@@ -150,8 +150,8 @@ class PatternStore:
         store = cls(folder)
         if digest != store.settings.get("judged_queries") and store.settings.get("only_judged") and digest:
             raise StoreError(
-                f"store {folder} keeps only queries that were judged when it was made, and these judgments "
-                "are of other queries; use the same judgments, or another --store"
+                f"store {folder} contains only the queries that were judged when it was made, and these "
+                "judgments have other queries; use the same judgments, or another --store"
             )
         made = {**log_settings(store.settings), **store.settings}  # the first stores do not name all
         for name, value in settings.items():
@@ -168,7 +168,9 @@ class PatternStore:
             return None
         judged = read_frame(self.folder / JUDGED_FILE)
         if _rows_digest(judged) != self.settings["judged_queries"]:
-            raise broken(self.folder / JUDGED_FILE, ValueError("its content is not what was written"))
+            raise broken(
+                self.folder / JUDGED_FILE, ValueError("its content has changed since it was written")
+            )
         return judged
 
     @contextmanager
@@ -239,9 +241,7 @@ class PatternStore:
         every = self.history()  # listed once: another process may publish meanwhile
         batches = self._with_data(every)
         if not batches:
-            raise StoreError(
-                f"store {self.folder} holds no batch yet; `clickassay patterns --store` adds some"
-            )
+            raise StoreError(f"store {self.folder} has no batch yet; `clickassay patterns --store` adds some")
         closed = (batch.table("closed") for batch in batches)
         tables = itertools.chain(closed, [batches[-1].table("open")])
         info = {
@@ -266,7 +266,7 @@ class PatternStore:
         for batch in self.history():
             kinds = batch.info.get("outcome_kinds", {})
             if not isinstance(kinds, dict):
-                raise broken(batch.folder / "batch.json", ValueError("outcome_kinds is no table of names"))
+                raise broken(batch.folder / "batch.json", ValueError("outcome_kinds is not a table of names"))
             found |= kinds
         return found
 
@@ -286,7 +286,7 @@ class PatternStore:
         return [FileFingerprint.recorded(file) for batch in of_run for file in batch.info["files"][what]]
 
     def forget_from(self, number: int) -> int:
-        """Undo batches from `number` on: their files are new again. Returns how many.
+        """Undo batches from `number` on, so that their files count as new. Returns how many.
 
         Raises StoreError if there is no batch of that number.
         """
@@ -358,8 +358,8 @@ class PatternStore:
         if changed:
             return changed
         used_again = [
-            f"run from batch {run} on: {used:,} search ids were used by an earlier run; ids must be unique "
-            "over the whole log"
+            f"run from batch {run} on: {used:,} search ids were already used by an earlier run; ids must "
+            "be unique over the whole log"
             for run, used in ids_of_several_runs(self.batches())
         ]
         return _sums_that_differ(self.table()) + used_again
@@ -403,9 +403,9 @@ def _sums_that_differ(table: PatternTable) -> list[str]:
         parts = {step: number for (of, step), number in count.items() if of == source and step != "read"}
         if sum(parts.values()) != count.get((source, "read"), 0):
             read = count.get((source, "read"), 0)
-            faults.append(f"{source}: {read:,} read, but {sum(parts.values()):,} kept or left out")
+            faults.append(f"{source}: {read:,} read, but {sum(parts.values()):,} used or excluded")
     formed, left_out = count.get(("sessions", "formed"), 0), count.get(("sessions", "left out"), 0)
     if table.patterns["sessions"].sum() != formed - left_out:
         sessions = table.patterns["sessions"].sum()
-        faults.append(f"{formed - left_out:,} sessions kept, but {sessions:,} in patterns")
+        faults.append(f"{formed - left_out:,} sessions used, but {sessions:,} in patterns")
     return faults

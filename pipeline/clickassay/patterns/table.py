@@ -212,9 +212,8 @@ def check_judged(table: AnyTable[Any], judged: pl.DataFrame) -> None:
     missing = others.join(kept, on=["market", "query"], how="anti", nulls_equal=True)
     if missing.height:
         raise PatternError(
-            "the pattern table keeps only queries that were judged when it was made, but "
-            f"{missing.height:,} have judgments now and were left out, "
-            f"among them {missing['query'].min()!r:.60}; "
+            "the pattern table contains only queries that were judged when it was made; "
+            f"{missing.height:,} more have judgments now, such as {missing['query'].min()!r:.60}; "
             "make it again with these judgments"
         )
 
@@ -226,7 +225,7 @@ def check_depths(table: AnyTable[Any], depths: tuple[int, ...]) -> None:
     """
     if max(depths) > table.stored_depth:
         raise PatternError(
-            f"the pattern table holds {table.stored_depth} results a list, but depth {max(depths)} was "
+            f"the pattern table has {table.stored_depth} results per ranking, but depth {max(depths)} was "
             f"requested; make it again with `clickassay patterns --depth {max(depths)}`"
         )
 
@@ -267,7 +266,8 @@ def opened_patterns(folder: Path) -> StagedTable:
     place = place_of(folder)
     if place is Place.RUN:
         raise PatternError(
-            f"{folder} is the folder of a run, not a pattern table; `clickassay patterns` makes those"
+            f"{folder} is the folder of a run, not a pattern table; `clickassay patterns` makes pattern "
+            "tables"
         )
     if place is not Place.PATTERN_TABLE:
         raise PatternError(f"{folder} is not a pattern table; `clickassay patterns --out {folder}` makes one")
@@ -282,7 +282,7 @@ def opened_patterns(folder: Path) -> StagedTable:
             if name not in IN_PIECES and (name in FOLDER_TABLES or (folder / f"{name}.parquet").exists())
         }
     if "stored_depth" not in info:
-        raise PatternError(f"{folder} holds no pattern table (its settings.json names no stored_depth)")
+        raise PatternError(f"{folder} is not a pattern table (its settings.json has no stored_depth)")
     for name, form in IN_PIECES.items():
         if name in FOLDER_TABLES or (folder / f"{name}.parquet").exists():
             tables[name] = Pieces(partial(_read, folder, name, form))

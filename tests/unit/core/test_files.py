@@ -21,7 +21,7 @@ from support.places import ROOT
 
 DEEP, LONG, DOTS = 100_000, 5_000, 50_000
 BROKEN_TOML = {
-    "no TOML": b"a = ",
+    "not valid TOML": b"a = ",
     "no text": b"a = '\xff'",
     "zero byte": b"\x00",
     "nested lists": b"a = " + b"[" * 40_000,
@@ -32,7 +32,7 @@ BROKEN_TOML = {
     "too long": b"#" * 100_001,
 }
 BROKEN_JSON = {
-    "no JSON": b'{"a": ',
+    "not valid JSON": b'{"a": ',
     "no text": b'{"a": "\xff"}',
     "nested lists": b'{"a": ' + b"[" * DEEP,
     "nested objects": b'{"a":' * DEEP,
@@ -111,7 +111,7 @@ def test_a_cause_of_the_system_is_found():
         refuse_machine_fault(PLACE, error)
 
 
-@pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "x"), ValueError("no JSON")])
+@pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "x"), ValueError("not valid JSON")])
 def test_a_fault_of_the_file_is_none_of_the_system(error):
     refuse_machine_fault(PLACE, error)
 

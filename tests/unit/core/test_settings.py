@@ -64,8 +64,8 @@ def test_settings_cannot_be_changed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"depth": [0]}, "depths must lie in"),
-        ({"depth": [MAX_DEPTH + 1]}, "depths must lie in"),
+        ({"depth": [0]}, "depths must be between"),
+        ({"depth": [MAX_DEPTH + 1]}, "depths must be between"),
         ({"idle_minutes": 0}, "idle_minutes: found 0, expected a number, above 0, at most 10080"),
         ({"idle_scope": "market"}, "idle_scope: found 'market', expected one of user, query"),
         ({"folds": 0}, "folds"),

@@ -29,7 +29,7 @@ def test_the_largest_sample_that_fits_a_choice_is_taken():
     [
         (None, r"no settings\.json in .*: give a folder that `clickassay run` made"),
         ("{", r"settings\.json is broken \(.*\); make the run again"),
-        ("[]", r"settings\.json is broken \(it holds no object\)"),
+        ("[]", r"settings\.json is broken \(it is not a JSON object\)"),
         ("{}", r"is broken"),
         (json.dumps({**INFO, "settings": {"scale": ["a"], "max_grade": "x"}}), r"settings\.json is broken"),
         (json.dumps({**INFO, "settings": {"scale": ["a", "b"], "max_grade": 1, "depth": [0]}}), "is broken"),

@@ -261,9 +261,15 @@ def test_kinds_of_outcomes_are_a_section_too(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[columns]\nsearch_id = 'x'", "columns has a section for each table, as [columns.searches] with"),
-        ("columns = 3", "columns has a section for each table"),
-        ("outcomes = 'rating'", 'outcomes is a section of kinds, as [outcomes] with stars = "rating"'),
+        (
+            "[columns]\nsearch_id = 'x'",
+            "columns needs a section for each table, such as [columns.searches] with",
+        ),
+        ("columns = 3", "columns needs a section for each table"),
+        (
+            "outcomes = 'rating'",
+            'outcomes must be a section of kinds, such as [outcomes] with stars = "rating"',
+        ),
         ("[outcomes]\nstars = 'mean'", "stars=mean"),
         ("[columns.orders]\nid = 'x'", "found 'orders.id=x', must be TABLE.COLUMN=NAME"),
         (

@@ -52,9 +52,7 @@ def test_a_setting_of_spark_has_a_name_and_a_value_and_no_message_repeats_it(con
 
 
 def test_spark_is_asked_for_by_name():
-    with pytest.raises(
-        SettingsError, match="spark_master is used with engine spark only; add --engine spark"
-    ):
+    with pytest.raises(SettingsError, match="spark_master requires engine spark; add --engine spark"):
         load_settings(spark_master="local")
     with pytest.raises(SettingsError, match="exclude each other"):
         load_settings(engine="spark", spark_master="local", spark_remote="sc://h")
@@ -153,7 +151,7 @@ def test_files_tables_and_paths_of_spark_are_told_apart(source, here):
     [
         ("[TABLE_OR_VIEW_NOT_FOUND] The table or view `a`.`b` cannot be found.", InputError, "no table a.b"),
         ("[PATH_NOT_FOUND] Path does not exist: s3a://b/x. SQLSTATE: 42K03", InputError, "s3a://b/x does"),
-        ("Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", EngineError, "Spark gave up"),
+        ("Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", EngineError, "Spark failed"),
         ("java.lang.RuntimeException: java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a."
          "S3AFileSystem not found", InputError, "Spark lacks org.apache.hadoop.fs.s3a.S3AFileSystem; add"),
         ("UnsupportedFileSystemException: No FileSystem for scheme \"gs\"", InputError, "no file system gs:"),

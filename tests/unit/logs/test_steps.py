@@ -166,5 +166,5 @@ def test_a_check_that_finds_rows_ends_the_run():
         def rows(self, step, **values):
             return [(7,)]
 
-    with pytest.raises(EngineError, match="check checks/any found rows where there must be none"):
+    with pytest.raises(EngineError, match="check checks/any failed: it found rows, but must find none"):
         run_steps(Finder(GIVEN), [Step("any", "check", "checks")], {})

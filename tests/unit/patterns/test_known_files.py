@@ -42,9 +42,7 @@ def test_where_the_older_file_is_gone_it_is_neither_skipped_nor_read_twice_but_n
     first = known_as_older(written(tmp_path / "first"))
     known = KnownFiles("clicks", [first])
     moved = (tmp_path / "first").rename(tmp_path / "moved")
-    with pytest.raises(
-        InputError, match=r"clicks: .*moved has the size and the ends of .*first, which is gone"
-    ):
+    with pytest.raises(InputError, match=r"clicks: .*moved may be a copy of .*first, which is gone"):
         known.like(file_fingerprint(moved))
     (tmp_path / "first").symlink_to(moved)
     assert known.like(file_fingerprint(moved)) == first

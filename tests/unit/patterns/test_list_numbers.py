@@ -104,10 +104,10 @@ def broken(**frames):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (broken(patterns=table_of(LISTS[1:], MASKS[1:]).patterns), "do not belong together"),
-        (broken(configurations=table_of(LISTS[1:], MASKS[1:]).configurations), "do not belong together"),
-        (broken(shown=dated(LISTS[1:], MASKS[1:])), "do not belong together"),
-        (broken(queries=table_of().queries.filter(query="r")), "queries that it does not list"),
+        (broken(patterns=table_of(LISTS[1:], MASKS[1:]).patterns), "do not match"),
+        (broken(configurations=table_of(LISTS[1:], MASKS[1:]).configurations), "do not match"),
+        (broken(shown=dated(LISTS[1:], MASKS[1:])), "do not match"),
+        (broken(queries=table_of().queries.filter(query="r")), "queries that its table of queries lacks"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(table, message):

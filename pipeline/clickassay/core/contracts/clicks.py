@@ -39,7 +39,7 @@ CLICK_POSITIONS = Table(
         DEPTH,
         _MODEL,
         _POSITION,
-        Column("perplexity", pl.Float64, "on sessions held out; null where nothing is shown"),
+        Column("perplexity", pl.Float64, "on sessions not used for fitting; null where nothing is shown"),
         Column("examination", pl.Float64, "share of sessions in which it is examined; null if not estimated"),
     ),
     ("market", "depth", "model", "position"),

@@ -48,7 +48,7 @@ CORRELATION = (
     Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
     *INTERVAL,
 )
-CAUTION = Column("caution", pl.String, "why the interval is not reliable; null when it is")
+CAUTION = Column("caution", pl.String, "why the interval is not reliable; null if it is")
 
 ABOVE_NOTHING = (
     Column("p_value", pl.Float64, "two-sided p-value of clicks that ignore the grades; 0..1"),
@@ -59,7 +59,7 @@ SIMULTANEOUS = (
     Column(
         "simultaneous_low",
         pl.Float64,
-        "lower end of an interval that holds for the whole family at once (95%, Bonferroni)",
+        "lower end of the simultaneous 95% CI over the whole family (Bonferroni)",
     ),
     Column("simultaneous_high", pl.Float64, "upper end of the same interval"),
 )

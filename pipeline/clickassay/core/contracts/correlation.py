@@ -128,9 +128,9 @@ WITHIN = Table(
             "highest possible correlation, as noisy as clicks are; null where a correlation is above",
         ),
         Column("sign_agreement", pl.Float64, "1/2 + asin(correlation)/pi; 0..1"),
-        Column("periods", pl.Int32, "periods that are taken out; 0 = none"),
-        Column("user_folds", pl.Int32, "folds of users that are taken out; 0 = none"),
-        Column("taken_out", pl.Int32, "independent shares of lists that are taken out"),
+        Column("periods", pl.Int32, "periods whose effect is removed; 0 = none"),
+        Column("user_folds", pl.Int32, "folds of users whose effect is removed; 0 = none"),
+        Column("taken_out", pl.Int32, "independent shares of lists whose effect is removed"),
         Column("moments", pl.Float64, "in how many ways lists changed over time; 1: all at one moment"),
         Column("side_by_side", pl.Float64, "part of the metric's spread that is within a period; 0..1"),
         *COUNTS,
@@ -141,8 +141,10 @@ WITHIN = Table(
 )
 
 ADDED = (
-    *with_interval("partial", "correlation of the metric with clicks, a baseline held; null for other pairs"),
-    Column("partial_p_value", pl.Float64, "two-sided p-value of 0, that it adds nothing; 0..1"),
+    *with_interval(
+        "partial", "correlation of the metric with clicks, controlling for a baseline; null for other pairs"
+    ),
+    Column("partial_p_value", pl.Float64, "two-sided p-value of no addition to the baseline; 0..1"),
 )
 
 WITHIN_COMPARISONS = Table(

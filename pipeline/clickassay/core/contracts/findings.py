@@ -34,11 +34,11 @@ RANKING = Table(
         *INTERVAL,
         Column("p_adjusted", pl.Float64, "p-value of clicks that ignore the grades, after Holm; 0..1"),
         Column("above_null", pl.Boolean, "whether it is significantly better than that"),
-        Column("among_best", pl.Boolean, "whether it is significantly below none"),
+        Column("among_best", pl.Boolean, "whether no metric or baseline is significantly better"),
         Column(
             "beats_baselines",
             pl.Boolean,
-            "whether it is a metric significantly better than that and above every baseline",
+            "whether it is a metric, significantly better than that and than every baseline",
         ),
         Column("lead", pl.Float64, "value of the highest minus its own"),
         Column("lead_p_adjusted", pl.Float64, "p-value of no such difference, after Holm; 0..1"),
@@ -76,7 +76,7 @@ VERDICT = Table(
         Column("current", pl.String, "the metric in use; null if it was not named"),
         Column("compared_with", pl.String, "what the subject is compared with; null if with nothing"),
         Column("difference", pl.Float64, "how much it is ahead of that, in correlation"),
-        Column("bound", pl.Float64, "the largest difference that may be there; null if none is known"),
+        Column("bound", pl.Float64, "the largest difference that cannot be excluded; null if unknown"),
         Column("caution", pl.String, "why the tests may find too many differences; null if nothing shows it"),
     ),
     ("market", "depth", "judge"),
@@ -93,7 +93,9 @@ SIGNAL_CORRELATIONS = Table(
         Column("correlation", pl.Float64, "of one click metric of both, without the noise of sessions"),
         *INTERVAL,
         *COUNTS,
-        Column("left_out", pl.Float64, "share of the sessions whose list users of one half alone saw; 0..1"),
+        Column(
+            "left_out", pl.Float64, "share of the sessions whose ranking only users of one half saw; 0..1"
+        ),
         REASON,
     ),
     ("market", "depth", "judge", "signal_a", "signal_b"),

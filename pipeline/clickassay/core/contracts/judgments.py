@@ -34,7 +34,11 @@ UNJUDGED = Table(
     "when results without a grade get one; no rows unless a rule is asked for",
     (
         *SAMPLE,
-        Column("rule", pl.String, "drop: lists with an unjudged result stay out; zero, model, best: filled"),
+        Column(
+            "rule",
+            pl.String,
+            "drop: rankings with an unjudged result are excluded; zero, model, best: filled",
+        ),
         *METRICS,
         *CORRELATION,
         *COUNTS,

@@ -65,10 +65,16 @@ HEALTH_CHECKS = Table(
     "one row per check of the log and its judgments",
     (
         Column("check", pl.String, "its name, as docs/reference/health.md has it"),
-        Column("status", pl.String, "ok; caution, finding or stop if it fires; too few: it has too few rows"),
-        Column("value", pl.Float64, "the number that is checked; its meaning there; null with too few rows"),
-        Column("threshold", pl.Float64, "where it begins to fire"),
-        Column("sentence", pl.String, "the fault, or the rows that are too few; '' if none"),
+        Column(
+            "status", pl.String, "ok; caution, finding or stop if the check fails; too few: not enough rows"
+        ),
+        Column(
+            "value",
+            pl.Float64,
+            "the number that is checked (docs/reference/health.md); null with too few rows",
+        ),
+        Column("threshold", pl.Float64, "the threshold"),
+        Column("sentence", pl.String, "the problem, or why there are too few rows; '' if neither"),
         Column("remedy", pl.String, "what to do; '' if nothing"),
         Column("example", pl.String, "data that show it; '' if none is known"),
     ),

@@ -37,7 +37,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 def _loads_toml(text: str) -> Any:  # noqa: ANN401 - what it holds
     dots = max((line.count(".") for line in text.splitlines()), default=0)
     if dots > _MOST_DOTS:
-        raise DocumentError(f"a line has {dots:,} dots, {_MOST_DOTS} at most are read")
+        raise DocumentError(f"a line has {dots:,} dots; at most {_MOST_DOTS} are allowed")
     return tomllib.loads(text)
 
 
@@ -48,7 +48,7 @@ def read_json(file: Path) -> dict[str, Any]:
     """
     value = _parsed(file, MOST_JSON_BYTES, "utf-8", "JSON", json.loads)
     if not isinstance(value, dict):
-        raise DocumentError("it holds no object")
+        raise DocumentError("it is not a JSON object")
     return value
 
 
@@ -76,4 +76,4 @@ def _parsed(file: Path, most: int, encoding: str, form: str, loads: Callable[[st
     except DocumentError:
         raise
     except (ValueError, RecursionError) as error:  # text, syntax, numbers of thousands of digits, nesting
-        raise DocumentError(f"no {form}: {error}") from error
+        raise DocumentError(f"not valid {form}: {error}") from error

@@ -27,7 +27,7 @@ def refuse_machine_fault(path: object, error: BaseException) -> None:
     """
     if _VARIABLES.search(str(error)):
         raise MachineError(
-            f"cannot read {path}: {first_line(error)}; set the variable POLARS_MAX_THREADS, or what else of "
+            f"cannot read {path}: {first_line(error)}; set POLARS_MAX_THREADS, or another variable "
             "POLARS_… is set, to a value that Polars takes"
         ) from error
     number = _number(error)

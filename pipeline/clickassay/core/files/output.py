@@ -171,9 +171,7 @@ def check_apart(place: Path, *inputs: object) -> None:
             and Path(path).is_dir()
             and place.resolve().is_relative_to(Path(path).resolve())
         ):
-            raise OutputError(
-                f"{place} lies inside {path}, whose files are an input; choose a place outside of it"
-            )
+            raise OutputError(f"{place} is inside {path}, which is an input; choose a folder outside {path}")
 
 
 def check_free(place: Path, *, force: bool = False) -> None:
@@ -196,7 +194,7 @@ def check_free(place: Path, *, force: bool = False) -> None:
         raise OutputError(f"{place} exists already; choose another --out, or replace it with --force")
     if place.is_symlink() or not place.is_dir() or not (place / SETTINGS_FILE).is_file():
         raise OutputError(
-            f"{place} was not made by clickassay (no folder with {SETTINGS_FILE} in it); "
+            f"{place} was not made by clickassay (it is not a folder with {SETTINGS_FILE}); "
             "--force does not replace it; choose another --out"
         )
 
@@ -213,10 +211,10 @@ def place_to_write(place: str | Path, of: str = "") -> Path:
 
 def _check_place(place: str | Path, of: str = "") -> None:
     if is_uri(str(place)):
-        advice = "files are written on this machine alone; give a path of this machine"
+        advice = "files are written only to this machine; give a local path"
         raise OutputError(f"{of}{place} is a URL, and {advice}")
     if "\0" in str(place):
-        raise OutputError(f"{visible(str(place))}: no file has a NUL in its name; choose another --out")
+        raise OutputError(f"{visible(str(place))}: a file name cannot contain NUL; choose another --out")
     if not is_text(place):
         raise OutputError(f"the name of {place} is not UTF-8; choose another --out")
 

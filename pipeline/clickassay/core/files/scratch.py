@@ -90,7 +90,7 @@ def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
         if not is_disk_full(error):
             raise
         raise OutputError(
-            f"disk full in {own.parent}, where inputs are made first; free space, or choose another --out"
+            f"disk full in {own.parent}, where inputs are prepared; free space, or choose another --out"
         ) from error
     finally:
         _CURRENT.reset(token)
@@ -122,7 +122,7 @@ def scratch_folder(source: object) -> Path:
     """
     current = _CURRENT.get()
     if current is None:
-        raise RuntimeError("no job is being done: open `scratch()` first")
+        raise RuntimeError("no job is running: open `scratch()` first")
     return current.new(source)
 
 

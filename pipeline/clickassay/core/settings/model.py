@@ -47,39 +47,39 @@ class Settings(SettingsOfLog):
     )
     conflicts: Literal["error", "max", "mean-rounded", "latest"] = setting(
         "Grades", "error",
-        "Rule for judgments of one result that contradict each other: error, max, mean-rounded or latest.",
+        "What to do when judgments of a result contradict each other: error, max, mean-rounded or latest.",
         metavar="RULE",
         details="`error` stops and lists them; `mean-rounded` rounds halves up; `latest` takes the last row.",
     )  # fmt: skip
     metric: tuple[str, ...] = setting(
-        "Metrics", (), "A further editorial metric, such as RBP(p=0.6)@3.", metavar="NAME", unset="none",
+        "Metrics", (), "An additional offline metric, such as RBP(p=0.6)@3.", metavar="NAME", unset="none",
         details="Also `ERR(gamma=0.9)` or, with gains of your own, `ERR(gains='0 0.1 0.3 0.5 0.8')`: "
         "[names](metrics.md#what-holds-for-all), [gains](metrics.md#values-of-your-own).",
     )  # fmt: skip
     click_metric: tuple[str, ...] = setting(
         "Metrics", ("MeanRR",),
-        "Click metric of verdict and report; with several, the verdict says where the winner depends on it.",
+        "Click metric of the decision and the report. With several, the decision says where they disagree.",
         metavar="NAME", also="--click",
-        details="Headline numbers are of the first. MeanRR is the default as Chapelle et al. (2009) "
-        "found the largest overall correlations with it. IPS is never the first. "
+        details="The headline uses the first. MeanRR is the default because Chapelle et al. (2009) "
+        "found the largest overall correlations with MeanRR. IPS cannot be the first. "
         "[Names](metrics.md#click-metrics).",
     )  # fmt: skip
     persistence: float = setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")
     pool: Literal["judged", "shown"] = setting(
         "Metrics", "judged",
-        "Where the ideal list and the number of relevant results of a query come from: all its judgments, or "
-        "the results shown.",
+        "Basis of the ideal ranking and of the number of relevant results: all judgments of the query, or "
+        "only the results shown.",
     )  # fmt: skip
     unjudged: Literal["drop", "zero", "model", "extremes"] = setting(
         "Metrics", "drop",
-        "Lists with an unjudged result: left out; filled with grade 0; filled with grades predicted from the "
-        "clicks of other users; or left out, and next to it all with the worst, then the highest grade.",
+        "How to treat rankings with an unjudged result: exclude them; use grade 0; predict the grade from "
+        "other users' clicks; or exclude them, and compare with the lowest and the highest grade.",
         details="[How](unjudged.md).",
     )  # fmt: skip
     click_judge: str | None = setting(
         "Metrics", None,
-        "Click model that is a further judge: its grades come from clicks of half of the users, and all is "
-        "evaluated on the others.",
+        "Click model to add as a judge: its grades come from the clicks of half of the users, and every "
+        "judge is evaluated on the other half.",
         unset="none", metavar="NAME",
         details="[How](click-models.md#judgments-from-clicks).",
     )  # fmt: skip
@@ -88,32 +88,30 @@ class Settings(SettingsOfLog):
         details="[Which](click-models.md#which-one).",
     )  # fmt: skip
     iterations: int = setting(
-        "Report", 1000, "Pairs of virtual rankers that are drawn (Algorithm 3 of the paper).",
+        "Report", 1000, "Number of pairs of virtual rankers to draw (Algorithm 3 of the paper).",
         ge=2, le=1_000_000, metavar="N",
     )  # fmt: skip
     min_users: int = setting(
         "Report", 5,
-        "A report names a query only if at least so many users issued it; others appear as digests.",
+        "Fewest users of a query that a report may name; queries of fewer users appear as digests.",
         ge=1, le=64, metavar="N",
     )  # fmt: skip
     title: str | None = setting(
-        "Report", None, "What the run is about, in a few words: it stands above the decision.",
+        "Report", None, "Title of the report, shown above the decision.",
         unset="none", metavar="TEXT",
     )  # fmt: skip
     current: str | None = setting(
-        "Report", None, "The metric in use: the run has it, and the report says whether to keep it.",
+        "Report", None, "The metric you use today. The run adds it, and the report says whether to keep it.",
         unset="unknown", metavar="NAME",
     )  # fmt: skip
     question: Literal["rankings", "queries"] = setting(
         "Report", "rankings",
-        "What a metric is to be good for: comparing two rankings, or telling good queries from bad.",
+        "What you use the metric for: comparing two rankings, or telling good queries from bad.",
     )  # fmt: skip
     margin: float = setting(
-        "Report", 0.05, "A difference in correlation that nobody would act on.", ge=0, le=1, metavar="NUMBER",
+        "Report", 0.05, "Smallest difference in correlation that matters.", ge=0, le=1, metavar="NUMBER",
     )  # fmt: skip
-    full: bool = setting(
-        "Report", False, "Unfold every section of the page, and pack every table of it as CSV."
-    )
+    full: bool = setting("Report", False, "Open every section of the page, and include every table as CSV.")
     seed: int = setting("Report", 0, "Seed of every random draw.", ge=0, lt=2**63, metavar="N")
     threads: int | None = setting(
         "Engine", None, "Threads of the engine.", ge=1, unset="all cores", metavar="N"
@@ -121,35 +119,35 @@ class Settings(SettingsOfLog):
     memory_limit: str | None = setting(
         "Engine", None, "Memory of the engine, such as 4GB.",
         unset="batches of 1.5 million searches, about 2 GB", metavar="SIZE",
-        details="arrays chooses its batches by it, but reads a row group whole (1.7 GB where one has "
-        "5 million rows), and needs more where a log has millions of distinct lists; duckdb spills beyond "
-        "it to disk (unset = 3GB, or 80% of RAM if that is less); a local Spark gives it to Java "
-        "(unset = 40% of RAM, 1 to 8 GB).",
+        details="`arrays` sizes its batches to fit, but reads each row group whole (1.7 GB for 5 million "
+        "rows), and needs more for millions of distinct rankings. `duckdb` spills the rest to disk (unset = "
+        "3GB, or 80% of RAM if that is less). A local Spark gives this memory to Java (unset = 40% of RAM, "
+        "1 to 8 GB).",
     )  # fmt: skip
     # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
     engine: Literal["arrays", "duckdb", "spark"] = setting(
         "Engine", "arrays",
-        "What works through the log: arrays, the fastest; SQL on DuckDB; or SQL on Spark (extra [spark]).",
+        "Engine that reads the log: arrays, the fastest; SQL on DuckDB; or SQL on Spark (extra [spark]).",
         exclude=True,
-        details="`duckdb` runs the steps of `sql/`, to look into them, and spills to disk what exceeds its "
-        "memory: for logs in no order that outgrow it. `spark` runs them on a cluster. No number depends on "
-        "it.",
+        details="`duckdb` runs the steps of `sql/`, which you can inspect, and spills to disk: use it for "
+        "unsorted logs larger than memory. `spark` runs these steps on a cluster. All engines give the same "
+        "numbers.",
     )  # fmt: skip
     spark_master: str | None = setting(
         "Engine", None, "URL of Spark's master, such as spark://host:7077 or yarn.",
-        unset="the session at hand, or local", metavar="URL", exclude=True,
+        unset="the current session, or local", metavar="URL", exclude=True,
     )  # fmt: skip
     spark_remote: str | None = setting(
         "Engine", None, "Instead of a master: URL of a Spark Connect server, such as sc://host:15002.",
         unset="none", metavar="URL", exclude=True,
     )  # fmt: skip
     spark_conf: tuple[str, ...] = setting(
-        "Engine", (), "A setting of Spark's own, such as spark.executor.memory=8g.",
+        "Engine", (), "A Spark setting, such as spark.executor.memory=8g.",
         unset="none", metavar="KEY=VALUE", exclude=True, repr=False,
-        details="In the environment: one a line.",
+        details="In the environment: one per line.",
     )  # fmt: skip
     spark_staging: str | None = setting(
-        "Engine", None, "Folder that all of Spark reaches, for the tables between steps.",
+        "Engine", None, "Folder for intermediate tables, shared by all machines of Spark.",
         unset="next to the result", metavar="PATH", exclude=True,
     )  # fmt: skip
 
@@ -187,7 +185,7 @@ class Settings(SettingsOfLog):
         cleaned = tuple(label.strip().lower() for label in labels)
         repeated = next((label for label in cleaned if cleaned.count(label) > 1), None)
         if len(cleaned) < 2 or "" in cleaned or repeated is not None:
-            twice = "" if repeated is None else f"; {repeated!r} is there more than once"
+            twice = "" if repeated is None else f"; {repeated!r} occurs more than once"
             raise ValueError(f"needs at least two distinct labels, worst first{twice}")
         return cleaned
 
@@ -225,7 +223,7 @@ class Settings(SettingsOfLog):
     def _spark_is_asked_for(self) -> Self:
         given = [name for name in _OF_SPARK if getattr(self, name)]
         if given and self.engine != "spark":
-            raise ValueError(f"{given[0]} is used with engine spark only; add --engine spark")
+            raise ValueError(f"{given[0]} requires engine spark; add --engine spark")
         if self.spark_master and self.spark_remote:
             raise ValueError("spark_master and spark_remote exclude each other; give one of them")
         return self
@@ -237,6 +235,6 @@ class Settings(SettingsOfLog):
         for name in ("relevant_grade", "success_grade"):
             if getattr(self, name) > self.max_grade:
                 raise ValueError(
-                    f"{name} {getattr(self, name)} is above max_grade {self.max_grade}; choose one up to it"
+                    f"{name} {getattr(self, name)} is above max_grade {self.max_grade}; choose a lower one"
                 )
         return self

@@ -35,16 +35,16 @@ def setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noqa
 
 
 class SettingsOfLog(BaseModel):
-    """The part of `Settings` that a log is read by."""
+    """The settings for reading a log."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     depth: tuple[int, ...] = setting(
-        "Sessions", (5, 10), "Cut k of results and clicks.",
+        "Sessions", (5, 10), "Number k of top results to analyse.",
         each=f"1 to {MAX_DEPTH}", metavar="K", of_log="first",
     )  # fmt: skip
     idle_minutes: float = setting(
-        "Sessions", 60.0, "A longer gap without activity ends a visit.",
+        "Sessions", 60.0, "Longest gap without activity within a visit.",
         gt=0, le=7 * 24 * 60, metavar="MINUTES", of_log="first",
     )  # fmt: skip
     idle_scope: Literal["user", "query"] = setting(
@@ -52,19 +52,19 @@ class SettingsOfLog(BaseModel):
         of_log="first",
     )  # fmt: skip
     normalise_urls: bool = setting(
-        "Sessions", True, "Bring URLs to a normal form.", of_log="first",
-        details="Scheme and host in lower case, without default port, one trailing slash, and a fragment "
-        "that does not begin with / or !; ids that are no URLs are left alone.",
+        "Sessions", True, "Normalise URLs.", of_log="first",
+        details="Lower-cases scheme and host; drops the default port, one trailing slash, and a fragment "
+        "unless it begins with / or !. Ids that are not URLs stay unchanged.",
     )  # fmt: skip
     signal: tuple[str, ...] = setting(
         "Sessions", ("auto",),
-        "What counts on results besides clicks: actions of the log, satisfied, auto (every action) or none.",
+        "Signals to count besides clicks: actions of the log, satisfied, auto (every action) or none.",
         metavar="NAMES", of_log="later",
-        details="`satisfied`: clicks with a long dwell time. `auto` leaves out impression, view and scroll. "
+        details="`satisfied`: clicks with a long dwell time. `auto` ignores impression, view and scroll. "
         "[Signals](../how-to/signals.md).",
     )  # fmt: skip
     satisfied_seconds: float = setting(
-        "Sessions", 30.0, "Dwell time from which a click is satisfied.",
+        "Sessions", 30.0, "Shortest dwell time of a satisfied click.",
         gt=0, le=24 * 3600, metavar="SECONDS", of_log="later",
     )  # fmt: skip
     last_click: Literal["satisfied", "unsatisfied"] = setting(
@@ -73,92 +73,93 @@ class SettingsOfLog(BaseModel):
         of_log="later",
     )  # fmt: skip
     outcome: tuple[Literal["abandoned", "reformulated"], ...] = setting(
-        "Sessions", (), "Outcomes of sessions that follow from the log: abandoned, reformulated.",
+        "Sessions", (), "Session outcomes to derive from the log: abandoned, reformulated.",
         unset="none", metavar="NAMES", of_log="later",
-        details="`abandoned`: no click. `reformulated`: soon another query, no click between. Numbers of "
-        "your own come by `--outcomes`.",
+        details="`abandoned`: no click. `reformulated`: soon another query, no click between. Give "
+        "numbers of your own with `--outcomes`.",
     )  # fmt: skip
     outcome_kind: tuple[str, ...] = setting(
         "Sessions", (),
-        "The kind of an outcome of your own: stars=rating is a mean over the sessions that rated.",
+        "Kind of one of your outcomes: stars=rating is a mean over the sessions that rated.",
         unset="sum, unless column kind says otherwise", metavar="NAME=KIND",
         details='In TOML also `[outcomes]` with `stars = "rating"`.',
     )  # fmt: skip
     reformulation_minutes: float = setting(
-        "Sessions", 5.0, "How soon another query must follow for a session to be reformulated.",
+        "Sessions", 5.0, "Longest time until the next query of a reformulated session.",
         gt=0, le=24 * 60, metavar="MINUTES", of_log="later",
     )  # fmt: skip
     max_rejected: float = setting(
-        "Sessions", 0.01, "Stop when a larger share of an input's rows is unusable.",
+        "Sessions", 0.01, "Largest share of unusable rows in an input; the run stops above it.",
         ge=0, le=1, metavar="SHARE",
     )  # fmt: skip
     max_markets: int = setting(
         "Log", 100,
-        "Stop when there are more markets in the log, or more markets or judges in the judgments.",
+        "Most markets in the log, and most markets or judges in the judgments; the run stops above it.",
         ge=1, metavar="N",
-        details="Each is measured by itself: a column of sessions, named so by mistake, would take hours.",
+        details="Each is measured separately: a column of session ids named market by mistake would take "
+        "hours.",
     )  # fmt: skip
     column: tuple[str, ...] = setting(
         "Log", (), "Map one of your columns to ours, such as searches.search_id=request_id.",
-        metavar="TABLE.COLUMN=NAME", unset="all have our names",
-        details="Of searches, clicks, judgments, queries or scores; a dot goes into records: `item.id`. In "
-        'TOML also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one a line.',
+        metavar="TABLE.COLUMN=NAME", unset="columns have our names",
+        details="For searches, clicks, judgments, queries or scores; a dot selects a field: `item.id`. In "
+        'TOML also sections: `[columns.clicks]` with `url = "item.id"`. In the environment: one per line.',
     )  # fmt: skip
     shape: Literal["auto", "lists", "impressions"] = setting(
         "Log", "auto",
-        "Searches: a row for each search with its list, or a row for each result shown (impressions).",
-        details="`auto` goes by the columns: without `results`, but with `url` and `position`, rows are "
-        "results shown.",
+        "Rows of searches: one per search with its results, or one per result shown (impressions).",
+        details="`auto` decides by the columns: `url` and `position` without `results` mean impressions.",
     )  # fmt: skip
     health_limit: tuple[str, ...] = setting(
         "Log", (),
-        "Where a check of the log's health begins to fire, such as unmatched_clicks=0.3 or busy_user=off.",
-        metavar="CHECK=NUMBER", unset="each check's own",
+        "Threshold of a data check, such as unmatched_clicks=0.3 or busy_user=off.",
+        metavar="CHECK=NUMBER", unset="the default of each check",
         details="[Checks](health.md) and their thresholds.",
     )  # fmt: skip
     only_judged: bool = setting(
-        "Log", False, "Keep only the lists of queries that have judgments; count the sessions of all others.",
+        "Log", False, "Store rankings of judged queries only; sessions of other queries are just counted.",
         of_log="first",
         details="Coverage stays exact.",
     )  # fmt: skip
     batch: str = setting(
-        "Log", "auto", "How to cut the log in time: auto, day (UTC), file, or a number of searches.",
+        "Log", "auto", "How to split the log by time: auto, day (UTC), file, or a number of searches.",
         metavar="SIZE",
-        details="No number depends on it.",
+        details="The split changes no number.",
     )  # fmt: skip
     late_minutes: float = setting(
         "Log", 60.0,
-        "With a store: how far back from the last search of one run the files of the next may reach.",
+        "With a store: how much older than the last search of a run the rows of the next run may be.",
         ge=0, le=7 * 24 * 60, metavar="MINUTES",
     )  # fmt: skip
     allow_gap: bool = setting(
         "Log", False,
-        "With a store: take files whose last search comes more than a day after the one before it.",
-        details="One wrong clock would close the store for all that comes before it.",
+        "With a store: accept files whose last search comes more than a day after the one before it.",
+        details="Without this option one wrong clock cannot close the store to earlier rows.",
     )  # fmt: skip
     clock: str | None = setting(
         "Log", None,
-        "The time of the run, such as 2026-06-30T04:00; rows of more than a day after it are rejected.",
+        "Time of the run, such as 2026-06-30T04:00; rows more than a day later are rejected.",
         unset="now", metavar="TIME", of_log="later",
-        details="UTC unless it has a zone. `settings.json` has the time that was used: with it a run can be "
+        details="UTC unless it has a zone. `settings.json` records the time used, so a run can be "
         "repeated on another day.",
     )  # fmt: skip
     time_zone: str = setting(
-        "Log", "UTC", "Zone of searches' and clicks' times that have none, such as Europe/Berlin.",
+        "Log", "UTC", "Time zone of times without one in searches and clicks, such as Europe/Berlin.",
         metavar="ZONE", of_log="later",
-        details="Times with a zone keep theirs, and numbers are UTC. Of a local time that occurs twice (in "
-        "autumn) the earlier is meant; one that does not exist (in spring) is rejected and counted as null "
+        details="Times with a zone keep their zone; numbers are UTC. A local time that occurs twice (in "
+        "autumn) means the earlier one; a time that does not exist (in spring) is rejected as null "
         "timestamp.",
     )  # fmt: skip
     folds: int = setting(
-        "Log", 16, "Folds of users that the pattern table keeps apart; 1 keeps none apart.",
+        "Log", 16, "Number of user groups (folds) in the pattern table; 1 puts all users into one.",
         ge=1, le=1024, metavar="N", of_log="first",
         details="Models are fitted on clicks of even folds and evaluated on odd ones; `diff` needs 8 or "
-        "more to know what users' habits add. A store keeps the number that it was made with.",
+        "more to estimate what users' habits add. A store keeps its first number.",
     )  # fmt: skip
 
     periods: Literal["day", "week", "none"] = setting(
-        "Log", "day", "Whether the pattern table says on which day (UTC) or in which week lists were shown.",
+        "Log", "day", "Whether the pattern table records the day (UTC) or the week in which rankings "
+        "were shown.",
         of_log="later",
     )  # fmt: skip
 
@@ -244,7 +245,7 @@ class SettingsOfLog(BaseModel):
     @classmethod
     def _depths_in_range(cls, depths: tuple[int, ...]) -> tuple[int, ...]:
         if not depths or any(not 1 <= depth <= MAX_DEPTH for depth in depths):
-            raise ValueError(f"depths must lie in 1..{MAX_DEPTH}")
+            raise ValueError(f"depths must be between 1 and {MAX_DEPTH}")
         return tuple(sorted(set(depths)))
 
     @field_validator("signal")
@@ -252,15 +253,17 @@ class SettingsOfLog(BaseModel):
     def _signals_are_named(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         spelled = tuple(dict.fromkeys(" ".join(name.split()).lower() for name in names)) or ("none",)
         if len(spelled) > 1 and "none" in spelled:
-            raise ValueError("none stands alone, or name the actions that count")
+            raise ValueError("give none alone, or name the actions that count")
         no_names = {
-            "click": "clicks count always",
-            OF_DWELL_TIMES[1]: "it comes with satisfied where most of these rest on --last-click",
+            "click": "clicks always count",
+            OF_DWELL_TIMES[
+                1
+            ]: "ask for satisfied, which adds it where most satisfied clicks rest on --last-click",
         }
         wrong = next((name for name in spelled if name in no_names or not SIGNAL_NAME.fullmatch(name)), None)
         if wrong is not None:
             what = no_names.get(wrong, "letters, digits and _ . : / - are allowed")
-            raise ValueError(f"{wrong!r} is no signal: {what}")
+            raise ValueError(f"{wrong!r} is not a valid signal: {what}")
         return spelled
 
     @field_validator("batch")
@@ -273,5 +276,5 @@ class SettingsOfLog(BaseModel):
     @model_validator(mode="after")
     def _visits_are_of_users(self) -> Self:
         if "reformulated" in self.outcome and self.idle_scope == "query":
-            raise ValueError("outcome reformulated needs the visits of users: use idle_scope user")
+            raise ValueError("outcome reformulated requires visits of users: use idle_scope user")
         return self

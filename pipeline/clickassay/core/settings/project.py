@@ -93,7 +93,7 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     try:
         values = read_toml(file)
     except OSError as error:
-        raise SettingsError(f"{kind} {file}: {error.strerror}; give a file of TOML") from error
+        raise SettingsError(f"{kind} {file}: {error.strerror}; give a TOML file") from error
     except DocumentError as error:
         raise SettingsError(f"{kind} {file}: {error}") from error
     where = f"{kind} {file}"
@@ -103,10 +103,12 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     places = {name: _text(values.pop(name), name, where) for name in _PLACES if name in values}
     for name, place in places.items():
         if "{" in place.replace(_DATE, "" if name == "out" else _DATE):
-            raise SettingsError(f'{where}: {name} = "{place}"; in braces stands {_DATE} alone, and in out')
+            raise SettingsError(
+                f'{where}: {name} = "{place}"; braces may contain only {_DATE}, and only in out'
+            )
     rules = values.pop("rules", [])
     if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise SettingsError(f'{where}: rules are a list of texts, as rules = ["coverage >= 0.8"]')
+        raise SettingsError(f'{where}: rules must be a list of texts, such as rules = ["coverage >= 0.8"]')
     section = next((name for name, value in values.items() if isinstance(value, dict)), None)
     if section is not None:
         raise SettingsError(
@@ -116,7 +118,7 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     named = {name.replace("-", "_"): value for name, value in values.items()}
     if len(named) < len(values):
         twice = next(name for name in values if "-" in name and name.replace("-", "_") in values)
-        raise SettingsError(f"{where}: {twice} is there twice, with - and with _; give it once")
+        raise SettingsError(f"{where}: {twice} occurs twice, with - and with _; give it once")
     more = {name: own for name, own in (("column", columns), ("outcome_kind", kinds)) if own}
     settings = named | {name: [*named.get(name, []), *own] for name, own in more.items()}
     return ProjectFile(file, settings, inputs, places.get("out", ""), places.get("store", ""), tuple(rules))
@@ -126,7 +128,7 @@ def _columns(sections: object, where: str) -> list[str]:
     """Return the columns of sections such as ``[columns.searches]`` as the setting `column` has them."""
     if not isinstance(sections, dict) or not all(isinstance(one, dict) for one in sections.values()):
         raise SettingsError(
-            f"{where}: {COLUMNS} has a section for each table, as [{COLUMNS}.searches] with "
+            f"{where}: {COLUMNS} needs a section for each table, such as [{COLUMNS}.searches] with "
             'search_id = "request_id"'
         )
     return [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
@@ -136,14 +138,16 @@ def _kinds(section: object, where: str) -> list[str]:
     """Return the kinds of the section of outcomes as the setting `outcome_kind` has them."""
     if not isinstance(section, dict) or not all(isinstance(kind, str) for kind in section.values()):
         raise SettingsError(
-            f'{where}: {OUTCOMES} is a section of kinds, as [{OUTCOMES}] with stars = "rating"'
+            f'{where}: {OUTCOMES} must be a section of kinds, such as [{OUTCOMES}] with stars = "rating"'
         )
     return [f"{name}={kind}" for name, kind in section.items()]
 
 
 def _inputs(section: object, where: str) -> dict[str, str]:
     if not isinstance(section, dict):
-        raise SettingsError(f'{where}: {INPUTS} is a section, as [{INPUTS}] with searches = "logs/searches"')
+        raise SettingsError(
+            f'{where}: {INPUTS} must be a section, such as [{INPUTS}] with searches = "logs/searches"'
+        )
     named = {name.replace("-", "_"): value for name, value in section.items()}
     unknown = next((name for name in named if name not in INPUT_NAMES), None)
     if unknown is not None:
@@ -153,5 +157,5 @@ def _inputs(section: object, where: str) -> dict[str, str]:
 
 def _text(value: object, name: str, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise SettingsError(f"{where}: {name} is a text: a file, a folder or a glob in quotes")
+        raise SettingsError(f"{where}: {name} must be a text: a file, a folder or a glob in quotes")
     return value

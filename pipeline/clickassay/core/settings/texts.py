@@ -17,7 +17,7 @@ def bytes_of(text: str) -> int:
     """Return a size in bytes: GB are thousands of MB, GiB are 1024 MiB."""
     match = _BYTES.fullmatch(text.upper())
     if match is None:
-        raise ValueError("must be a number with its unit, as 4GB or 512MiB")
+        raise ValueError("must be a number with its unit, such as 4GB or 512MiB")
     number, unit, binary = match.groups()
     return int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
 
@@ -90,7 +90,7 @@ def labels_of(scale: Mapping[Any, Any]) -> list[Any]:
     by_label = not all(isinstance(one, int) for one in scale)
     labels = {grade: label for label, grade in scale.items()} if by_label else dict(scale)
     if sorted(map(str, labels)) != sorted(map(str, range(len(scale)))):
-        raise ValueError('a dict needs the grades 0, 1, 2 …, each once, as {"bad": 0, "good": 1}')
+        raise ValueError('a dict needs the grades 0, 1, 2 …, each once, such as {"bad": 0, "good": 1}')
     return [labels[grade] for grade in range(len(scale))]
 
 

@@ -75,8 +75,8 @@ class QueryLabels:
         if self._queries is None:
             return "The run does not say how many users issued a query, so no query is named."
         return (
-            f"A query is named only if at least {self.min_users} users issued it; the others count, but "
-            "appear as digests."
+            f"A query is named only if at least {self.min_users} users issued it; all other queries count, "
+            "but appear as digests."
         )
 
 

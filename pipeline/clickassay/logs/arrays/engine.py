@@ -344,5 +344,6 @@ def _translated_errors() -> Iterator[None]:
         raise InputError(f"cannot read the log: {first_line(error)}; {remedy}") from error
     except MemoryError as error:
         raise EngineError(
-            "not enough memory; use a smaller --memory-limit or --batch, or --engine duckdb, which spills"
+            "not enough memory; use a smaller --memory-limit or --batch, or --engine duckdb, which "
+            "spills to disk"
         ) from error

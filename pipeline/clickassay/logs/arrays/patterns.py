@@ -290,7 +290,7 @@ class Configurations:
         begins = np.ones(len(order), bool)
         begins[1:] = leading[order[1:]] != leading[order[:-1]]
         if (digests[order[1:]] != digests[order[:-1]])[~begins[1:]].any():
-            raise EngineError("the ids of two configurations begin alike; nothing was written")
+            raise EngineError("the ids of two configurations begin with the same digits; nothing was written")
         rank = np.full(shown.lists.query.count, -1, np.int32)
         rank[lists[order]] = np.cumsum(begins) - 1
         return cls(rank, lists[order[begins]], digests[order[begins]], shown)

@@ -41,7 +41,7 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
     (
         r"\[FAILED_READ_FILE[^\]]*\][^\n]*?file:?\s*(\S+?)\.?(?:\s|$)",
         InputError,
-        "Spark cannot read {0}: {cause}; is it complete? Write it again",
+        "Spark cannot read {0}: {cause}; check that it is complete, or write it again",
     ),
     (r"(\S+) is not a Parquet file", InputError, "{0} is an incomplete Parquet file; write it again"),
     (
@@ -74,7 +74,7 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
     (
         r"(All masters are unresponsive|Initial job has not accepted any resources)",
         EngineError,
-        "Spark's master gave no workers ({0}); is the cluster up, with free cores and memory?",
+        "Spark's master provided no workers ({0}); check that the cluster has free cores and memory",
     ),
     (
         r"(SparkContext was shut down|Connection refused|Answer from Java side is empty|failed to connect"
@@ -85,7 +85,8 @@ _KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
     (
         r"(java\.io\.InvalidClassException|serialVersionUID|incompatible protocol)",
         EngineError,
-        "the cluster runs another version of Spark than pyspark here ({0}); install the cluster's version",
+        "the cluster runs another version of Spark than pyspark on this machine ({0}); install the "
+        "cluster's version",
     ),
     (
         r"\[JAVA_GATEWAY_EXITED\][^\n]*\n(.*)",
@@ -105,7 +106,7 @@ def translate_error(error: BaseException, more: str = "") -> ClickassayError:
         if match is not None:
             name = match[1].replace("`", "")
             return kind(_one_line(message.format(name, cause=first_cause(error))))
-    return EngineError(f"Spark gave up: {first_cause(error)}; see the log of the driver or of the cluster")
+    return EngineError(f"Spark failed: {first_cause(error)}; see the log of the driver or of the cluster")
 
 
 def text_error(error: BaseException) -> RuntimeError:

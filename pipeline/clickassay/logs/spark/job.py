@@ -136,8 +136,9 @@ def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -
                 seen = session.read.parquet(without_patterns(probe)).count()
             if seen != _PROBED_ROWS:  # tables would lose rows silently
                 raise EngineError(
-                    f"Spark's workers do not share the folder {settings.spark_staging or staging}; name one "
-                    "that all of them and the driver reach, as --spark-staging s3a://bucket/folder"
+                    f"Spark's workers do not share the folder {settings.spark_staging or staging}; name "
+                    "a folder "
+                    "that the driver and all workers reach, such as --spark-staging s3a://bucket/folder"
                 )
         yield SparkEngine(session, staging, Path(spill) / "fetched")
 

@@ -193,8 +193,8 @@ def _read_whole(
         raw = _renamed(what, source, read(), names)
         if time_zone != UTC and dict(raw.dtypes).get("timestamp") == "timestamp_ntz":
             raise InputError(
-                f"{what}: timestamp of {source} has no zone, and --time-zone {time_zone} is for files of "
-                "this machine; write it with a zone, as by to_utc_timestamp, first"
+                f"{what}: timestamp of {source} has no zone, and --time-zone {time_zone} applies to "
+                "local files only; write it with a zone first, for example by to_utc_timestamp"
             )
         rows = _canonical(what, source, raw, wanted)
         _check_floats(what, source, raw, wanted)
@@ -261,8 +261,8 @@ def _written_first(
     folder = Path(unquote(urlparse(place).path)) if place.startswith("file:") else None
     if folder is None:
         raise InputError(
-            f"{local.what}: Spark does not read {part.files[0]} as it is, and --spark-staging is not on this "
-            "machine; write it as Parquet with integers of 64 bits, or text, first"
+            f"{local.what}: Spark cannot read {part.files[0]} unchanged, and --spark-staging is not on this "
+            "machine; first write the file as Parquet with 64-bit integers or text"
         )
     folder.mkdir(parents=True)
     local.opened(part.files, rows).sink_parquet(folder / "part-0.parquet")
@@ -295,7 +295,7 @@ def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: P
         has = ", ".join(types)
         raise InputError(
             f"{what}: column {want.name} of {source} is {types[want.name]}; expected {EXPECTED[want.kind]}; "
-            f"write it so, or name another column {want.name} (the columns are {has})"
+            f"convert it, or choose another column with --column {what}.{want.name}=… (the columns are {has})"
         )
     return column
 

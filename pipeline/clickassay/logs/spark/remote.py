@@ -62,8 +62,8 @@ class RemoteFiles:
             rows = self.raw.select(*_FILE).distinct().collect()
         except Exception as error:
             raise InputError(
-                f"{self.what}: {self.source} does not name its files, by which a store knows what it holds; "
-                "give a path of Parquet files, or use --out"
+                f"{self.what}: {self.source} does not name its files, so a store cannot tell which it "
+                "has read; give a path of Parquet files, or use --out"
             ) from text_error(error)
         files: dict[str, FileFingerprint] = {}
         for path, size, modified in sorted(rows):
@@ -112,13 +112,13 @@ class SparkFolder:
         self._uri = uri.rstrip("/")
         jvm: Any = getattr(session, "_jvm", None)
         if jvm is None:
-            raise OutputError(f"Spark Connect cannot write files to {uri}; give a folder here")
+            raise OutputError(f"Spark Connect cannot write files to {uri}; give a local folder")
         self._path = jvm.org.apache.hadoop.fs.Path
         try:
             conf = session._jsc.hadoopConfiguration()
             self._system: Any = self._path(self._uri).getFileSystem(conf)
         except Exception as error:
-            raise OutputError(f"Spark does not reach {uri}: {first_cause(error)}") from text_error(error)
+            raise OutputError(f"Spark cannot reach {uri}: {first_cause(error)}") from text_error(error)
 
     def names(self) -> set[str]:
         """Return the names in the folder; none if it is not there."""

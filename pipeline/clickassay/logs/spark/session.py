@@ -116,7 +116,7 @@ def _check_installed() -> None:
 
 def _check_version(version: str) -> None:
     if int(version.split(".", maxsplit=1)[0]) < _OLDEST_SPARK:
-        raise EngineError(f"Spark {version} is too old, the steps need {_OLDEST_SPARK}: upgrade the cluster")
+        raise EngineError(f"Spark {version} is too old; upgrade the cluster to {_OLDEST_SPARK} or newer")
 
 
 def _prepared(session: "SparkSession", given: Mapping[str, str]) -> "SparkSession":
@@ -128,7 +128,7 @@ def _prepared(session: "SparkSession", given: Mapping[str, str]) -> "SparkSessio
             session.conf.set(name, value)
         except Exception as error:
             raise EngineError(
-                f"Spark refuses {name} = {value}, on which the steps rely: {first_cause(error)}"
+                f"Spark refuses the required setting {name} = {value}: {first_cause(error)}"
             ) from text_error(error)
     return session
 
@@ -194,7 +194,7 @@ def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
         else:
             return
     reasons = "; ".join(faults)
-    raise EngineError(f"no {what} answers at {url} ({reasons}); is it running, and is the address right?")
+    raise EngineError(f"no {what} answers at {url} ({reasons}); check the address, and that it is running")
 
 
 def _find_java() -> None:
@@ -287,8 +287,8 @@ def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> 
     with suppress(Exception):
         session.interruptAll() if is_remote(session) else session.sparkContext.cancelAllJobs()
     raise EngineError(
-        f"no worker of Spark took up a job for {seconds:.0f} s: are workers running, with free cores and "
-        "memory? Ask for less with --spark-conf spark.executor.memory=… and spark.cores.max=…"
+        f"no Spark worker started a job for {seconds:.0f} s; check that workers run and have free cores and "
+        "memory, or ask for less with --spark-conf spark.executor.memory=… and spark.cores.max=…"
     )
 
 

@@ -401,7 +401,9 @@ def run_steps(
         elif step.kind == "view":
             engine.view(step.name, step.file, **values)
         elif engine.rows(step.file, **values):
-            raise EngineError(f"check {step.file} found rows where there must be none; nothing was written")
+            raise EngineError(
+                f"check {step.file} failed: it found rows, but must find none; nothing was written"
+            )
 
 
 def results(steps: Iterable[Step], properties: Collection[Property] = ()) -> tuple[Step, ...]:

@@ -113,7 +113,7 @@ def test_when_all_queries_are_rare_nothing_is_shown_but_that():
     section = section_of(ranked("my own name", "me too"), [])
     assert section.reading == (
         "2 examples of rare queries cannot be shown. A query is named only if at least 5 users issued it; "
-        "the others count, but appear as digests.",
+        "all other queries count, but appear as digests.",
     )
     assert section.figures == section.folded == ()
     (table,) = section.tables

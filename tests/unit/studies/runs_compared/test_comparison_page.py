@@ -242,7 +242,7 @@ def test_a_place_is_checked_before_anything_is_computed(whole, turned, tmp_path)
     runs = (whole, turned)
     (tmp_path / "taken.html").write_text("mine")
     for out, force, words in (
-        (whole / "page.html", False, "lies inside"),
+        (whole / "page.html", False, "is inside"),
         (tmp_path / "taken.html", False, "exists already"),
         (tmp_path / "taken.html", True, "was not made by clickassay"),
         (tmp_path, False, "exists already"),
