@@ -198,7 +198,7 @@ def test_a_day_given_twice_is_read_once_and_named(log, whole, tmp_path):
     told.clear()
     table = log_to_patterns(Sources(searches, clicks), SETTINGS, progress=told.append)
     (note,) = (event.message for event in told if event.note)
-    assert note.endswith("its rows are read twice, so leave it out")
+    assert note.endswith("its rows are read twice, so remove it")
     assert table.patterns["sessions"].sum() == whole.patterns["sessions"].sum()
 
 

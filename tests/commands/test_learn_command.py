@@ -133,9 +133,9 @@ def test_what_cannot_be_learned_is_one_line(run, arguments, message):
     ("world", "gain_map", "message"),
     [
         ("web", "0,0.1,0.2,0.3,0.4", "gains are for the world cascade, not for web"),
-        ("cascade", "0,0.1", "expected five numbers of 0..1 that do not fall"),
-        ("cascade", "0,0.5,0.2,0.3,0.4", "expected five numbers of 0..1 that do not fall"),
-        ("cascade", "0,0.1,0.2,0.3,1.5", "expected five numbers of 0..1 that do not fall"),
+        ("cascade", "0,0.1", "expected five numbers of 0..1 in ascending order"),
+        ("cascade", "0,0.5,0.2,0.3,0.4", "expected five numbers of 0..1 in ascending order"),
+        ("cascade", "0,0.1,0.2,0.3,1.5", "expected five numbers of 0..1 in ascending order"),
         ("cascade", "a,b", "expected numbers with commas"),
     ],
 )

@@ -472,7 +472,7 @@ def test_init_knows_outcomes_and_scores_and_names_a_second_candidate(here):
         "outcome_id": "order_id",
     }
     assert 'value = "amount"  # or is it "revenue"?' in text
-    assert "--column judgments.grade=label (label and rating may each be the grade)" in text
+    assert "--column judgments.grade=label (label and rating could each be the grade)" in text
 
 
 def test_settings_shows_no_secret(here, monkeypatch):

@@ -53,7 +53,7 @@ def test_every_command_says_what_it_reads_and_leaves_out(tmp_path, command):
         "inspect": ["inspect", *inputs, "--quick"],
     }[command]
     outcome = tiny.inside(*arguments)
-    line = "clickassay: searches: 3 files in 3 folders; left out: 2 (.csv.bz2), 1 (hidden)\n"
+    line = "clickassay: searches: 3 files in 3 folders; ignored: 2 (.csv.bz2), 1 (hidden)\n"
     assert (outcome.code, outcome.err) == (0, line)
     force = ["--force"] if log.out.exists() else []
     assert tiny.inside(*arguments, "--quiet", *force).err == ""

@@ -68,7 +68,7 @@ KINDS = {
     "zip": (lambda _: zipped("j.csv"), "a zip archive", "unzip {file}, and give 'j.csv'"),
     "lfs": (
         lambda _: b"version https://git-lfs.github.com/spec/v1\noid sha256:44\nsize 12\n",
-        "a pointer of Git LFS", "git lfs pull",
+        "a Git LFS pointer", "git lfs pull",
     ),
     "page": (
         lambda _: b"\n<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>",
@@ -76,15 +76,15 @@ KINDS = {
     ),
     "error": (
         lambda _: b'<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>',
-        "an error of the store (“AccessDenied”)", "copy it again",
+        "an error message of the store (“AccessDenied”)", "copy it again",
     ),
     "columns": (
         lambda _: b'{"query":{"0":"lamp","1":"lamp"},"url":{"0":"a","1":"b"},"grade":{"0":3,"1":0}}',
-        "JSON of pandas", 'orient="records", lines=True',
+        "JSON from pandas", 'orient="records", lines=True',
     ),
-    "index": (lambda _: b'{"0":{"query":"lamp","url":"a","grade":3}}', "JSON of pandas", "records"),
-    "split": (lambda _: b'{"columns":["query"],"index":[0],"data":[["lamp"]]}', "JSON of pandas", "records"),
-    "values": (lambda _: b'[["lamp","a",3]]', "JSON of pandas", "records"),
+    "index": (lambda _: b'{"0":{"query":"lamp","url":"a","grade":3}}', "JSON from pandas", "records"),
+    "split": (lambda _: b'{"columns":["query"],"index":[0],"data":[["a"]]}', "JSON from pandas", "records"),
+    "values": (lambda _: b'[["lamp","a",3]]', "JSON from pandas", "records"),
     "xlsx": (lambda _: zipped("[Content_Types].xml", "xl/workbook.xml"), "an Excel workbook", "CSV UTF-8"),
     "two": (lambda _: zipped("a.csv", "b.csv"), "a zip archive", "unzip {file}"),
     "broken zip": (lambda _: b"PK\x03\x04 a part of one", "a zip archive", "unzip {file}"),
@@ -92,11 +92,11 @@ KINDS = {
     "orc": (lambda _: of_orc(), "an ORC file", "{file} table.parquet"),
     "avro": (lambda _: of_polars("write_avro"), "an Avro file", "{file} table.parquet"),
     "arrow": (lambda _: of_polars("write_ipc"), "an Arrow (Feather) file", "{file} table.parquet"),
-    "stream": (lambda _: of_polars("write_ipc_stream"), "a stream of Arrow", "{file} table.parquet"),
+    "stream": (lambda _: of_polars("write_ipc_stream"), "an Arrow stream", "{file} table.parquet"),
     "sqlite": (lambda _: of_sqlite(), "an SQLite database", "sqlite3 -header -csv {file}"),
     "duckdb": (of_duckdb, "a DuckDB database", "--database {file}"),
     "tar": (lambda _: tarred(), "a tar archive", "tar xf {file}"),
-    "pickle": (lambda _: b"\x80\x04\x95\x10\0\0\0\0\0\0\0}\x94.", "a pickle of Python", "to_parquet"),
+    "pickle": (lambda _: b"\x80\x04\x95\x10\0\0\0\0\0\0\0}\x94.", "a Python pickle", "to_parquet"),
     "xz": (lambda _: b"\xfd7zXZ\0\0\x04", "compressed with xz", "unxz -k {file}"),
 }  # fmt: skip
 LOG = ("--searches", "{searches}", "--clicks", "{clicks}")
@@ -141,7 +141,7 @@ def test_init_names_what_is_no_table(tmp_path, monkeypatch):
     outcome = tiny.inside("init")
     assert outcome.code == 0
     told = outcome.out + outcome.err + (tmp_path / "clickassay.toml").read_text()
-    assert "lfs.parquet: a pointer of Git LFS, not the file; fetch it: git lfs pull" in told
+    assert "lfs.parquet: a Git LFS pointer, not the file; fetch it: git lfs pull" in told
 
 
 @pytest.mark.parametrize("kind", first(1, ["avro", "orc", "arrow", "stream"]))

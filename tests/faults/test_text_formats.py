@@ -421,7 +421,9 @@ def test_what_databases_write_for_no_value_is_none_in_any_format(tmp_path, endin
     else:
         write_as(ending, place, rows)
     log = tiny.write_log(tmp_path, searches=place)
-    tiny.refused(log, f"2 with {column} that cannot be read", f"“\\N” of {place}", "is no value; write the")
+    tiny.refused(
+        log, f"2 with {column} that cannot be read", f"“\\N” of {place}", "is not a value; write the"
+    )
     assert tiny.counted(log, *FEW, "--engine", engine)["searches", "rejected", f"null {column}"] == 2
     written = pl.read_parquet(log.out / "queries.parquet")
     assert "\\N" not in {*written["market"], *written["query"]}

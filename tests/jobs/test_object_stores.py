@@ -142,9 +142,9 @@ def test_a_refusal_of_the_store_has_one_line_with_the_remedy(store, status, mess
 
 
 def test_nothing_there_and_no_server_are_said(store, monkeypatch):
-    assert f"nothing is at s3://{BUCKET}/none; check bucket and key" in refusal(f"s3://{BUCKET}/none")
+    assert f"nothing was found at s3://{BUCKET}/none; check bucket and key" in refusal(f"s3://{BUCKET}/none")
     store.put("x/a.txt", b"text")
-    assert f"no data file in s3://{BUCKET}/x; left out: 1 (.txt)" in refusal(f"s3://{BUCKET}/x")
+    assert f"no data file in s3://{BUCKET}/x; ignored: 1 (.txt)" in refusal(f"s3://{BUCKET}/x")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert "check address, region and network" in refusal(f"s3://{BUCKET}/a.parquet")
 
@@ -172,7 +172,7 @@ def test_the_fingerprint_is_of_size_time_and_tag(store):
 def test_secrets_in_an_address_and_other_schemes_are_refused_unasked(url):
     line = refusal(url)
     assert "HU" not in line
-    assert "add --engine spark, or copy it here" in line
+    assert "add --engine spark, or copy it to this machine" in line
 
 
 def test_without_credentials_nothing_is_asked_but_the_store(store, monkeypatch):

@@ -160,7 +160,7 @@ def test_a_redirect_is_refused_and_the_other_server_is_sent_nothing(store, statu
         assert not other.asked
         assert not other.secrets
     if "//a.csv" not in address:
-        assert f"sends its readers on to {elsewhere.removeprefix('http://')}" in line
+        assert f"redirects to {elsewhere.removeprefix('http://')}" in line
 
 
 def test_a_table_of_delta_lake_follows_no_redirect(store, tmp_path):
@@ -175,7 +175,7 @@ def test_a_table_of_delta_lake_follows_no_redirect(store, tmp_path):
     with served() as (other, elsewhere):
         other.objects = dict(store.objects)
         store.before_get = lambda key, start: setattr(store, "redirect", (307, elsewhere))
-        assert "sends its readers on to" in refusal(f"s3://{BUCKET}/t")
+        assert "redirects to" in refusal(f"s3://{BUCKET}/t")
         assert not other.asked
 
 
@@ -241,7 +241,7 @@ def test_an_object_longer_than_its_list_says_is_refused(store, monkeypatch):
     place = objects._Place.of("judgments", f"s3://{BUCKET}/a.csv")
     got = type("Got", (), {"stream": lambda *_, **__: [b"abc", b"def"], "meta": None})
     monkeypatch.setattr(objects._Listed, "of", lambda _: one)
-    with pytest.raises(InputError, match="is longer than its list says"):
+    with pytest.raises(InputError, match="is longer than the server's listing says"):
         list(place._pieces(one, got(), 5))
 
 

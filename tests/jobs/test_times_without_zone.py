@@ -130,7 +130,7 @@ def test_an_hour_that_no_clock_shows_is_counted_and_the_message_names_the_zone(t
     rows.write_ndjson(log.searches)
     line = tiny.refusal(*log.options(), "--time-zone", ZONE)
     assert "1 with timestamp that cannot be read" in line
-    assert f"clocks of {ZONE}" in line
+    assert f"local time of {ZONE}" in line
     tiny.said_by(*log.options(), "--time-zone", ZONE, "--max-rejected", "0.1")
     funnel = found_in(log.out)[0][0].filter(source="searches", reason="null timestamp")
     assert funnel["rows"].to_list() == [1]

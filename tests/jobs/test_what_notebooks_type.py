@@ -128,7 +128,7 @@ S, C, J = tiny.searches(), tiny.clicks(), tiny.judgments()
             "no column q in the given frame of searches.*it has: search_id, user_id, query",
         ),
         (lambda: ca.run(["a.csv", "b.csv"], C, J, **QUICK), "searches: a list with 'a.csv'; give .* glob"),
-        (lambda: ca.run([S, S], C, J, **QUICK), "searches: a list of frames; put them together"),
+        (lambda: ca.run([S, S], C, J, **QUICK), "searches: a list of frames; combine them"),
         (lambda: ca.run(5, C, J, **QUICK), "searches: int is not a table; give a path"),
         (lambda: ca.run(S, click=C, judgments=J), r"run\(\): unknown setting click; did you mean clicks"),
         (lambda: ca.run(S, C, qrels=J), "unknown setting qrels; did you mean judgments"),

@@ -163,7 +163,7 @@ def test_a_folder_behind_a_uri_that_contradicts_a_column_is_refused(
     rows.write_parquet(place / "part.parquet")
     uri = f"file://{tmp_path}/market=test"
     if is_refused:
-        with pytest.raises(InputError, match=r"by its folder, .*but its column market has"):
+        with pytest.raises(InputError, match=r"the folder of .*but the column market contains"):
             searches_at(spark, uri)
     else:
         assert [row["market"] for row in searches_at(spark, uri)] == [market]

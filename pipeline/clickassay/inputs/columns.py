@@ -24,7 +24,7 @@ class Wanted:
     absent: str | int | None = None
 
 
-_MARKET = Wanted("market", "text", "country or site that is measured by itself", optional=True, absent=EVERY)
+_MARKET = Wanted("market", "text", "country or site that is measured separately", optional=True, absent=EVERY)
 
 SEARCHES = (
     Wanted("search_id", "id", "names the search"),
@@ -39,9 +39,9 @@ CLICKS = (
     Wanted("search_id", "id", "the search that showed what was clicked"),
     Wanted("timestamp", "time", "when it was clicked"),
     Wanted("url", "text", "the result that was clicked", optional=True),
-    Wanted("position", "integer", "or its place on the page, from 1", optional=True),
+    Wanted("position", "integer", "or its position on the page, from 1", optional=True),
     Wanted("action", "text", "what was done; null = click", optional=True),
-    Wanted("dwell_seconds", "seconds", "seconds that the user stayed there", optional=True),
+    Wanted("dwell_seconds", "seconds", "seconds that the user stayed on the result", optional=True),
 )
 JUDGMENTS = (
     Wanted("query", "text", "what was asked"),
@@ -58,21 +58,21 @@ QUERIES = (
 )
 
 SCORES = (
-    Wanted("value", "any", "a number: what a tool says of the list, or of the answer made from it"),
-    Wanted("name", "text", "what the number is called", optional=True, absent="score"),
-    Wanted("configuration_id", "text", "the list, by its id in the pattern table", optional=True),
+    Wanted("value", "any", "a number: a tool's score of the ranking, or of an answer generated from it"),
+    Wanted("name", "text", "name of the score", optional=True, absent="score"),
+    Wanted("configuration_id", "text", "the ranking, by its id in the pattern table", optional=True),
     Wanted("search_id", "id", "or a search of the log that showed it", optional=True),
-    Wanted("query", "text", "or by what was asked", optional=True),
-    Wanted("results", "texts", "and by what was shown, best first", optional=True),
+    Wanted("query", "text", "or the query", optional=True),
+    Wanted("results", "texts", "and the results shown, best first", optional=True),
     _MARKET,
 )
 """Columns of scores that users bring; they are no input of a log."""
 
 OUTCOMES = (
-    Wanted("search_id", "id", "the search that it came of"),
+    Wanted("search_id", "id", "the search that led to it"),
     Wanted("value", "any", "a number: revenue, a rating …"),
-    Wanted("name", "text", "what the number is", optional=True, absent="outcome"),
-    Wanted("outcome_id", "id", "names the row: equal ones count once", optional=True),
+    Wanted("name", "text", "name of the number", optional=True, absent="outcome"),
+    Wanted("outcome_id", "id", "id of the row: rows with equal ids count once", optional=True),
     Wanted("kind", "text", "sum, or rating: a mean over the sessions that rated", optional=True),
 )
 """Columns of outcomes of searches."""
@@ -80,7 +80,7 @@ OUTCOMES = (
 IMPRESSIONS = (
     *(want for want in SEARCHES if want.name != "results"),
     Wanted("url", "text", "the result that was shown"),
-    Wanted("position", "integer", "its place in the list, from 1 or from 0"),
+    Wanted("position", "integer", "its position in the ranking, from 1 or from 0"),
     Wanted("clicked", "flag", "whether it was clicked", optional=True),
     Wanted("clicked_at", "time", "when it was clicked", optional=True),
     Wanted("added_to_cart", "flag", "whether it was put into the cart", optional=True),

@@ -32,8 +32,8 @@ def check_path(file: Path, what: str = "") -> None:
     try:
         mode = file.stat().st_mode
     except ValueError as error:
-        why = "a NUL, or half of a character, is in it"
-        raise InputError(f"{of}{str(file)!r} cannot be a path: {why}; remove that") from error
+        why = "it contains NUL or half of a character"
+        raise InputError(f"{of}{str(file)!r} cannot be a path: {why}; correct the path") from error
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise InputError(f"{of}{str(file)[:60]}… cannot be a path: it is too long; shorten it") from error
@@ -71,7 +71,7 @@ def format_by_content(what: str, file: Path) -> str:
     if first.startswith(b"PAR1"):
         return "parquet"
     refuse_foreign(file, first, what)
-    raise InputError(f"{what}: format of {file} unknown; expected a name that ends in {', '.join(FORMATS)}")
+    raise InputError(f"{what}: format of {file} unknown; expected one of the endings {', '.join(FORMATS)}")
 
 
 _FOOTER_END_BYTES = 9  # its last byte, its length in four, PAR1
@@ -92,7 +92,7 @@ def check_parquet(what: str, file: Path) -> None:
         if b"\n" in first and re.search(rb"[\x00-\x08\x0e-\x1f]", first) is None:
             raise InputError(
                 f"{what}: cannot read {file}: it is text, not Parquet; rename it to {file.stem}.csv, .tsv or "
-                ".jsonl, as it is"
+                ".jsonl, unchanged"
             )
         stream.seek(-min(_FOOTER_END_BYTES, file.stat().st_size), os.SEEK_END)
         end = stream.read()
@@ -108,7 +108,7 @@ def unreadable_file(what: str, file: object, error: BaseException) -> InputError
     Raises MachineError if that is no fault of the file.
     """
     refuse_machine_fault(file, error)
-    remedy = "is it complete (and text in UTF-8)? Write it again"
+    remedy = "check that it is complete (text: in UTF-8), or write it again"
     is_panic = isinstance(error, pl.exceptions.PanicException)
     reason = "a page of it is damaged" if is_panic else first_line(error)
     return InputError(f"{what}: cannot read {file}: {reason}; {reading_remedy(error, remedy)}")

@@ -26,7 +26,7 @@ _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
     (b"ORC", "an ORC file", _PYTHON.format(_ORC)),
     (b"Obj\x01", "an Avro file", _POLARS.replace("{}", "read_avro")),
     (b"ARROW1", "an Arrow (Feather) file", _POLARS.replace("{}", "read_ipc")),
-    (b"\xff\xff\xff\xff", "a stream of Arrow", _POLARS.replace("{}", "read_ipc_stream")),
+    (b"\xff\xff\xff\xff", "an Arrow stream", _POLARS.replace("{}", "read_ipc_stream")),
     (b"FEA1", "an old Feather file", "write it as Parquet (pandas: read_feather, to_parquet)"),
     (
         b"SQLite format 3\0",
@@ -41,7 +41,7 @@ _SIGNATURES: tuple[tuple[bytes, str, str], ...] = (
     (b"\xfd7zXZ", "compressed with xz", "unpack it: unxz -k {file}"),
     (b"\x04\x22\x4d\x18", "compressed with lz4", "unpack it: lz4 -d {file}"),
     (b"\x1f\x8b", *_PACKED),
-    (b"version https://git-lfs", "a pointer of Git LFS, not the file", "fetch it: git lfs pull"),
+    (b"version https://git-lfs", "a Git LFS pointer, not the file", "fetch it: git lfs pull"),
 )
 _ZIP, _PARQUET = (b"PK\x03\x04", b"PK\x05\x06"), b"PAR1"
 _INSIDE: tuple[tuple[int, bytes, str, str], ...] = (
@@ -82,16 +82,19 @@ def foreign_kind(file: Path, first: bytes) -> Foreign | None:
         with file.open("rb") as stream:
             found = None if stream.read(4) == _PARQUET else _PACKED
     elif found is None and _PICKLE.match(first):
-        found = "a pickle of Python", "write it as Parquet (pandas: read_pickle, to_parquet)"
+        found = "a Python pickle", "write it as Parquet (pandas: read_pickle, to_parquet)"
     elif found is None and _PAGE.match(first):
         title = re.search(rb"<title[^>]*>([^<]*)<", first, re.IGNORECASE)
         called = f" ({_quoted(title[1])})" if title and title[1].strip() else ""
         found = f"a web page{called}, not the file", "download it again, signed in"
     elif found is None and error:
-        found = f"an error of the store ({_quoted(error[1])}), not the file", "copy it again, with the rights"
+        found = (
+            f"an error message of the store ({_quoted(error[1])}), not the file",
+            "copy it again with permission to read",
+        )
     elif found is None and _is_of_pandas(first):
-        step = f'write an object a line: to_json("{_stem(file)}.jsonl", orient="records", lines=True)'
-        found = "JSON of pandas without an object for each row", step
+        step = f'write one object per line: to_json("{_stem(file)}.jsonl", orient="records", lines=True)'
+        found = "JSON from pandas without one object per row", step
     if found is None:
         return None
     given, stem = shlex.quote(str(file)), shlex.quote(_stem(file))

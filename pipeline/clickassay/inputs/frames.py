@@ -54,7 +54,9 @@ class Frame:
                     '"logs/2024-*.parquet"'
                 )
             if any(hasattr(one, "columns") for one in self._table):
-                raise InputError(f"{what}: a list of frames; put them together, as pl.concat([a, b])")
+                raise InputError(
+                    f"{what}: a list of frames; combine them into one, such as pl.concat([a, b])"
+                )
         try:
             # of a relation of DuckDB by its own way: a stream of Arrow with an INTERVAL ends the process
             of_duckdb = type(self._table).__name__ == "DuckDBPyRelation"

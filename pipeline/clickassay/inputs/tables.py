@@ -117,7 +117,7 @@ def read_input(
         if odd := ours & set(part.schema) ^ first:
             raise InputError(
                 f"{what}: {parts[0].files[0]} and {part.files[0]} differ in column "
-                f"{', '.join(sorted(odd))}; all files need it"
+                f"{', '.join(sorted(odd))}; all files must have it"
             )
     wide = frozenset[str]().union(*(part.wide for part in parts))
     selected = [
@@ -169,7 +169,7 @@ def _columns(
         span = next((name for name in others if part.schema[name] == INTERVAL), None)
         if span is not None:
             raise InputError(
-                f"{what}: column {span} of {part.files[0]} is an INTERVAL; leave it out, or write it as text "
+                f"{what}: column {span} of {part.files[0]} is an INTERVAL; remove it, or write it as text "
                 f"(in SQL, CAST({span} AS VARCHAR))"
             )
         columns += [
@@ -195,8 +195,8 @@ def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone
         in_sql = f" (in SQL, CAST({want.name} AS {cast}))" if cast else ""
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
-            f"write it so{in_sql}, or name another column {want.name} (the columns are "
-            f"{', '.join(part.schema)})"
+            f"convert it{in_sql}, or choose another column with --column {what}.{want.name}=… (the "
+            f"columns are {', '.join(part.schema)})"
         )
     if want.kind == "id" and want.name in wide:
         canonical = canonical.cast(pl.String)
@@ -265,7 +265,7 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
         table.what: [one for file in table.files for one in table.fingerprints_of(file)] for table in tables
     }
     for table in tables:
-        for note in copy_notes(table, files[table.what], "its rows are read twice, so leave it out"):
+        for note in copy_notes(table, files[table.what], "its rows are read twice, so remove it"):
             progress(Event(note, note=True))
     with refusing_changes(files), files_named(*tables):
         yield {

@@ -289,8 +289,8 @@ def test_a_section_that_is_none_is_refused(tmp_path, text, said):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        (["searches.serch_id=x"], "searches have no column serch_id; did you mean search_id"),
-        (["searches.query=x", "searches.query=y"], "query of searches is named twice; give it once"),
+        (["searches.serch_id=x"], "searches has no column serch_id; did you mean search_id"),
+        (["searches.query=x", "searches.query=y"], "query of searches is mapped twice; give it once"),
     ],
 )
 def test_a_name_of_no_column_is_refused(columns, said):

@@ -96,7 +96,7 @@ def test_utf_16_is_named_with_the_command_that_helps(tmp_path, read, encoding):
     file.write_bytes("query,url,grade\nq,a,1\n".encode(encoding))
     with pytest.raises(InputError, match="is in UTF-16") as caught:
         read(file)
-    command = str(caught.value).split("write it so: ")[1]
+    command = str(caught.value).split("convert it: ")[1]
     words = shlex.split(command)
     assert (words[0], words[3:6]) == ("iconv", ["-t", "utf-8", str(file)])
     assert file.read_bytes().decode(words[2]) == "query,url,grade\nq,a,1\n"
@@ -153,7 +153,7 @@ def test_an_archive_that_breaks_off_is_refused_in_one_line(tmp_path, read, packe
 def test_one_array_of_json_is_named_with_the_command_that_helps(tmp_path):
     (tmp_path / "x.json").write_text('[\n{"query": "q", "url": "a", "grade": 1}]')
     with pytest.raises(
-        InputError, match=r"one JSON array, expected an object a line; write it so: jq -c '\.\[\]'"
+        InputError, match=r"one JSON array, expected one object per line; convert it: jq -c '\.\[\]'"
     ):
         read_table(tmp_path / "x.json")
 

@@ -92,7 +92,7 @@ def test_qrels_of_other_than_four_fields_are_refused_with_the_same_words(tmp_pat
 @pytest.mark.parametrize("read", OF_QRELS)
 def test_qrels_without_a_line_are_refused(tmp_path, read):
     (tmp_path / "qrels").write_text(" \n")
-    with pytest.raises(InputError, match="has no line; expected lines 'query 0 doc grade'"):
+    with pytest.raises(InputError, match="is empty; expected lines 'query 0 doc grade'"):
         read(tmp_path / "qrels")
 
 

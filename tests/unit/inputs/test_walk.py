@@ -38,7 +38,7 @@ def test_endings_that_are_not_read_are_counted(tmp_path):
     )
     found = find_files("searches", tmp_path)
     assert str(found) == (
-        "1 file in 1 folder; left out: 3 (.csv.bz2), 1 (.arrow), 1 (.tar.gz), 1 (without ending)"
+        "1 file in 1 folder; ignored: 3 (.csv.bz2), 1 (.arrow), 1 (.tar.gz), 1 (without ending)"
     )
 
 
@@ -87,7 +87,7 @@ def test_copies_and_hard_links_are_files_of_their_own(tmp_path):
 
 def test_what_is_left_out_is_said_where_nothing_is_left(tmp_path):
     made(tmp_path, "a.csv.bz2", "_b.csv")
-    with pytest.raises(InputError, match=r"no data file in .*; left out: 1 \(.csv.bz2\), 1 \(hidden\); exp"):
+    with pytest.raises(InputError, match=r"no data file in .*; ignored: 1 \(.csv.bz2\), 1 \(hidden\); exp"):
         find_files("searches", tmp_path)
 
 

@@ -184,8 +184,8 @@ def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, in
 
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
-    yield "The log names no users: each search counts as a user, and is a session; do not count users."
-    yield "The log has no times: all searches lie on one day; do not read dates."
+    yield "The log names no users: each search counts as its own user and session, so do not count users."
+    yield "The log has no times: all searches are put on one day, so ignore dates."
     yield from base.cut_short_note(counts)
     if not judged:
         yield base.UNJUDGED
@@ -194,6 +194,6 @@ def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
         counts[kind] for kind in ("labels_of_queries_not_in_log", "labels_unmatched", "labels_ambiguous")
     )
     read = counts["labels_read"]
-    yield f"{joined:,} of {read:,} labels were joined to the one URL that shows their text."
+    yield f"{joined:,} of {read:,} labels match exactly one URL that shows their text."
     if counts["judgments_conflicting"]:
         yield base.CONFLICTING

@@ -49,8 +49,8 @@ JUDGMENT_COUNTS = ("judgments_repeated", "judgments_conflicting", "judgments")
 SHOWN_COUNTS = ("results_shown", "results_shown_judged")
 """Counts of `CanonicalFolder.finish`."""
 
-CONFLICTING = "Some pairs of query and URL have two grades: choose a rule (--conflicts) for the run."
-UNJUDGED = "No judgments were given: add them before a run."
+CONFLICTING = "Some pairs of query and URL have two grades: choose a rule (--conflicts) when you run."
+UNJUDGED = "No judgments were imported: add some before you run."
 """Notes of several importers."""
 
 GRADES_TO_4 = {str(grade): grade for grade in range(5)}
@@ -237,15 +237,15 @@ def unmapped_prefix(taken: Collection[str]) -> str:
 def highest_grade_note(rows: Sequence[tuple[str, str, int]]) -> str:
     """Return the note on the scale that judgments (query, URL, grade) need."""
     highest = max((grade for _, _, grade in rows), default=0)
-    return f"Grades go up to {highest}: the scale of the run must reach it (--max-grade)."
+    return f"Grades go up to {highest}: run with --max-grade {highest} or a matching scale."
 
 
 def cut_short_note(counts: dict[str, int]) -> list[str]:
     """Return the note on lists that `rank_list` cut short, if there are any."""
     pages = counts["searches_cut_short"]
     note = (
-        f"{pages:,} pages have a rank that is missing or occurs twice: their lists end above it, and runs "
-        "leave them out at depths for which they are too short."
+        f"{pages:,} pages have a missing or repeated rank: their rankings end above this rank, and "
+        "runs exclude them at depths for which they are too short."
     )
     return [note] if pages else []
 

@@ -138,7 +138,7 @@ def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:
     """Return the map of each file; None where its ratings are grades."""
     given = (options.grade_map,) if isinstance(options.grade_map, str) else options.grade_map or ()
     if options.cuts is not None and given:
-        raise SettingsError("give --grade-map or --cuts, not both; a map may have ranges, e.g. 0.25..0.5=1")
+        raise SettingsError("give either --grade-map or --cuts; a map may contain ranges, e.g. 0.25..0.5=1")
     if len(given) not in (0, 1, files):
         raise SettingsError(
             f"--grade-map: found {len(given)} maps for {files} files, expected one, or one for each file"
@@ -149,7 +149,8 @@ def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:
     for one in maps:
         if one is not None and options.max_grade is not None and one.highest > options.max_grade:
             raise SettingsError(
-                f"--grade-map goes up to {one.highest}, --max-grade says {options.max_grade}; fix one of them"
+                f"--grade-map goes up to {one.highest}, but --max-grade is {options.max_grade}; change "
+                "one of them"
             )
     return maps if len(maps) == files else (maps or [None]) * files
 
@@ -162,7 +163,7 @@ def _topic_queries(
         return None
     if all(file.layout not in OF_TOPICS for file in read):
         raise InputError(
-            f"{options.query_map} names queries of topics, but no file has TREC qrels; omit --query-map"
+            f"{options.query_map} maps topics to queries, but no file contains TREC qrels; omit --query-map"
         )
     names: dict[str, str] = {}
     for number, text in reading.lines(options.query_map, progress):
@@ -211,7 +212,8 @@ def _grade_ratings(
         query_of, stem = _query_names(file, names, counts), _as_text(file.file.stem)
         if all(by_key[key] == NOT_JUDGED for key in by_key):
             raise InputError(
-                f"{file.file} has no judgment: every rating is -1, or a word that says so; give others"
+                f"{file.file} has no judgment: every rating is -1 or a word such as refused; give "
+                "another file"
             )
         for rating in file.ratings:
             key = by_value[rating.value]
@@ -364,28 +366,28 @@ def _notes(
     if highest != _USUAL_TOP:  # the defaults of a run do not fit
         top = max(1, highest)
         lower = [f" --{name}-grade {top}" for name, usual in (("relevant", 3), ("success", 2)) if top < usual]
-        yield f"Grades go up to {highest}: give a run --max-grade {top}{''.join(lower)}, or its scale."
+        yield f"Grades go up to {highest}: run with --max-grade {top}{''.join(lower)}, or with --scale."
     judges = sorted({judge for *_, judge in rows if judge is not None})
     if judges and not options.judges and options.raters is None:
         yield (
-            f"Each rater is a judge ({', '.join(judges[:5])}{', …' if len(judges) > 5 else ''}): a run "
-            "reports each; --raters majority or median combines their grades."
+            f"Each rater is a judge ({', '.join(judges[:5])}{', …' if len(judges) > 5 else ''}): the report "
+            "shows each; --raters majority or median combines their grades."
         )
     if FINAL in judges and options.raters is None:
-        yield "The judge 'final' is the column final_rating; --raters final takes it alone."
+        yield "The judge 'final' is the column final_rating; --raters final uses only this column."
     if any(file.layout in OF_TOPICS for file in read) and options.query_map is None:
-        yield "Queries are ids of topics: if the log has texts, give --query-map, a TSV of topic and query."
+        yield "Queries are topic ids: if the log has texts, give --query-map, a TSV of topic and query."
     if counts["ratings_not_judged"]:
-        yield "Ratings that say that nobody judged (-1, refused, …) were dropped; --grade-map can grade them."
+        yield "Ratings without a judgment (-1, refused, …) were dropped; --grade-map can give them grades."
     if counts["qrels_below_0"]:
         yield "Grades of qrels of -2 and less (spam) became 0."
     if counts["topics_not_in_file"]:
-        yield "Some topics are not in the query map: their queries are called unmapped:<topic>."
+        yield "Some topics are missing from the query map: their queries are named unmapped:<topic>."
     if counts["queries_named_by_id"]:
-        yield "Some requests search more than one text, or none: their queries are called by their ids."
+        yield "Some requests search several texts or none: their queries are named by request id."
     if counts["results_rated_twice_by_one"] and options.raters in ("majority", "median"):
         twice = plural(counts["results_rated_twice_by_one"], "result")
-        yield f"Of {twice}, one rater gave two grades: both count (--raters {options.raters})."
+        yield f"For {twice}, one rater gave two grades: both count (--raters {options.raters})."
     yield from _notes_on_conflicts(read, options, counts)
 
 
@@ -394,20 +396,20 @@ def _notes_on_conflicts(
 ) -> Iterator[str]:
     others = plural(counts["judgments_conflicting"], "grade")
     if options.conflicts == "max" and counts["judgments_conflicting"]:
-        yield f"{others} of results that have a higher one of the same judge are dropped (--conflicts max)."
+        yield f"{others} dropped (--conflicts max): the same judge graded the result higher."
     elif options.conflicts is None and counts["qrels_of_subtopics"]:
         yield (
-            "Column 2 of the qrels looks like a subtopic, as diversity judgments have it: give --conflicts "
-            "max, here or to a run, which takes the highest grade of each result."
+            "Column 2 of the qrels looks like a subtopic, as in diversity judgments: add --conflicts "
+            "max, here or to the run, to use the highest grade of each result."
         )
     elif counts["judgments_conflicting"] and len(read) > 1 and not options.judges and not counts["raters"]:
         names = " ".join(f"--judge {shlex.quote(_as_text(file.file.stem))}" for file in read)
         yield (
-            f"{others} of results that have another one: the files name no judges, so all count as one. "
-            f"{names} keeps them apart."
+            f"{others} in conflict with another grade of the result: the files name no judges, so all "
+            f"count as one. {names} separates them."
         )
     elif counts["judgments_conflicting"]:
         yield (
-            f"{others} of results that have another one of the same judge: choose a rule (--conflicts) for "
-            "the run."
+            f"{others} in conflict with another grade by the same judge: choose a rule (--conflicts) "
+            "when you run."
         )

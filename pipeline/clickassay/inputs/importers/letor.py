@@ -36,7 +36,7 @@ _QUERY_TEXT = re.compile(r"#\s*qid:([^\s:]+)\s*:\s*(\S.*?)\s*(?:\*[0-9.]+)?\s*")
 """A line that names a query, perhaps with its weight: ``# qid:1: red chair*1``."""
 
 _COUNTS = ("lines", "blank_lines", "queries", "documents", "without_features", "comments_not_used")
-_NOTES = ("Nothing was clicked here: rankings of these documents can be evaluated with `clickassay plan`.",)
+_NOTES = ("These data have no clicks: evaluate rankings of these documents with `clickassay plan`.",)
 
 
 def import_letor(
@@ -72,8 +72,8 @@ def _notes(counts: Mapping[str, int], comments: "_Comments") -> Iterator[str]:
         yield f"Comments name the documents{' and the queries' if comments.texts else ''}."
     if counts["comments_not_used"]:
         yield (
-            f"{counts['comments_not_used']:,} comments were not used: they name documents by 'docid = X', or "
-            "if every line has one that begins with a word of its own in the query."
+            f"{counts['comments_not_used']:,} comments were ignored: a comment names a document by "
+            "'docid = X', or by its first word if every line of the query begins with a different one."
         )
 
 

@@ -23,9 +23,9 @@ _COUNTS = (
     *("clicks_elsewhere", "clicks_repeated", "clicks", "results_shown"),
 )
 _NOTES = (
-    "The log names no users: each page counts as a user, and is a session; do not count users.",
-    "The log has no times: all pages lie on one day; do not read dates.",
-    "No judgments belong to this log: add them before a run.",
+    "The log names no users: each page counts as its own user and session, so do not count users.",
+    "The log has no times: all pages are put on one day, so ignore dates.",
+    "This log has no judgments: add some before you run.",
 )
 
 

@@ -31,7 +31,7 @@ NAMED_BY_ID = "queries_named_by_id"
 RATER_COLUMN = "_rating"
 """The end of the name of a column with the ratings of one rater."""
 
-_NO_MARKET = "no column market: a run reads such a table as it is (--judgments)"
+_NO_MARKET = "no column market: give this table to a run directly (--judgments)"
 _CHOOSE = f"rename one to grade, or import it with {GRADE_OPTION}{{}}"
 _HEADER = "a header with query, docid and rating (or query, url, grade)"
 

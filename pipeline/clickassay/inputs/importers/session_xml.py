@@ -33,7 +33,8 @@ class SessionTree(ET.TreeBuilder):
     def doctype(self, name: str, _pubid: str | None, _system: str | None) -> NoReturn:
         """Refuse: such files have no DOCTYPE, and entities declared there can grow without end."""
         raise InputError(
-            f"{self.source} declares DOCTYPE {name}; expected XML without it: remove it if you trust the file"
+            f"{self.source} declares DOCTYPE {name}; expected XML without DOCTYPE: remove the line if "
+            "you trust the file"
         )
 
     def start(self, tag: str, attrs: dict[str, str], /) -> ET.Element:
@@ -133,7 +134,7 @@ def _elements(target: SessionTree, folder: CanonicalFolder, encoding: str, hint:
         yield from _taken(target)
     except ET.ParseError as error:
         raise InputError(
-            f"{target.source} is not well-formed XML: {error}; fix it or get the file again"
+            f"{target.source} is not well-formed XML: {error}; fix it or download the file again"
         ) from error
 
 

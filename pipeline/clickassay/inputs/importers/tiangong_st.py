@@ -158,11 +158,11 @@ def _read_labels(
 
 
 def _notes(counts: dict[str, int], graded: list[tuple[str, str, int]] | None) -> Iterable[str]:
-    yield "Users are sessions, and all lie on one day: do not read counts of users or dates from this log."
+    yield "Each session counts as a user, all on one day: ignore counts of users and dates of this log."
     yield from base.cut_short_note(counts)
     if graded is None:
         yield base.UNJUDGED
         return
     yield base.highest_grade_note(graded)
     if counts["judgments_conflicting"]:
-        yield "Some pairs of query and document have two grades: choose a rule (--conflicts) for the run."
+        yield "Some pairs of query and document have two grades: choose a rule (--conflicts) when you run."

@@ -214,11 +214,11 @@ def _judgments(
 
 
 def _notes(counts: dict[str, int]) -> Iterable[str]:
-    yield "Users are sessions, and all lie on one day: do not read counts of users or dates from this log."
-    yield "Judgments are of topics, not of queries: every query of a topic has the topic's grades."
+    yield "Each session counts as a user, all on one day: ignore counts of users and dates of this log."
+    yield "Judgments belong to topics, not to queries: every query of a topic has the topic's grades."
     if counts["qrels_relabelled"]:
         yield "The labels 2, 3 and 4 of the qrels of 2012 became grades 3, 4 and 2, as the track scored them."
     if counts["queries_split_by_topic"]:
         yield "Queries issued under several topics have the topic in their name, such as 'text#12'."
     if counts["judgments_conflicting"]:
-        yield "Some documents have two grades for a topic: choose a rule (--conflicts) for the run."
+        yield "Some documents have two grades for a topic: choose a rule (--conflicts) when you run."

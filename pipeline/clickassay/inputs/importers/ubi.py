@@ -198,7 +198,8 @@ def _check_events(names: _Names, counts: dict[str, int], files: Sequence[Path]) 
     where = ", ".join(map(str, files[:3])) + (", …" if len(files) > 3 else "")
     if not counts["events_read"]:
         raise InputError(
-            f"{where}: {counts['queries_read']:,} queries and no event; expected documents of ubi_events too"
+            f"{where}: {counts['queries_read']:,} queries and no event; expected documents of ubi_events "
+            "as well"
         )
     if not counts["clicks_read"]:
         actions = Counter(names.other_actions)
@@ -231,39 +232,40 @@ def _named(names: Counter[str]) -> str:
 
 
 def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
-    yield "UBI has no judgments: give some to a run."
+    yield "UBI has no judgments: add some before you run."
     if names.other_actions:
         yield (
-            f"Non-click actions: {_named(names.other_actions)}; clicks.parquet has those that name "
-            "a search, a result and a time. --click-action names actions that are clicks."
+            f"Non-click actions: {_named(names.other_actions)}; clicks.parquet contains those that name "
+            "a search, a result and a time. Use --click-action for actions that are clicks."
         )
     if counts["purchases_with_price"]:
         yield (
-            f"Purchases with a price: {counts['purchases_with_price']:,}; outcomes.parquet has it as "
+            f"Purchases with a price: {counts['purchases_with_price']:,}; outcomes.parquet contains it as "
             "revenue, in the unit of the log (--outcomes)."
         )
     if counts["pages_from_impressions"]:
         yield (
-            f"{counts['pages_from_impressions']:,} of {counts['searches']:,} result lists were rebuilt from "
-            "impressions: they end with these, or above the first gap; what was shown may have been longer."
+            f"{counts['pages_from_impressions']:,} of {counts['searches']:,} rankings were rebuilt from "
+            "impressions: each ends with the last impression or above the first gap, so users may have "
+            "seen more."
         )
     kinds = [name for name in ("user_id", "client_id", "session_id") if counts[f"searches_by_{name}"]]
     if len(kinds) > 1 or kinds == ["session_id"]:
         yield f"Users are identified by {' or '.join(kinds)}: one person may count as several."
     if counts["clicks_at_another_place"]:
         yield (
-            f"{counts['clicks_at_another_place']:,} of {counts['clicks_read']:,} clicks have the ordinal of "
-            "another result than the one that they name: the name (object_id) decides."
+            f"{counts['clicks_at_another_place']:,} of {counts['clicks_read']:,} clicks have an ordinal that "
+            "belongs to another result than their object_id: the object_id decides."
         )
     if len(names.applications) > 1:
         yield f"Clicks and impressions of several applications are in one log: {_named(names.applications)}."
     if len(names.object_id_fields) > 1:
         named = _named(names.object_id_fields)
-        yield f"Results are named by several fields: {named}; judgments must name them alike."
+        yield f"Results are named by several fields: {named}; judgments must use the same names."
     if counts["searches_of_several_queries"]:
-        yield "Query_ids with several queries are left out, and their clicks belong to no search."
+        yield "Query_ids with several queries are excluded, and their clicks match no search."
     if counts["times_without_zone"]:
-        yield "Times without a zone were taken as UTC."
+        yield "Times without a zone were read as UTC."
 
 
 _ID = "query_id"

@@ -195,7 +195,7 @@ def files_of(paths: list[Path]) -> list[Path]:
             else [path]
         )
         if not inside:
-            raise InputError(f"{path} has no file that ends in {', '.join(_FORMATS)}; give files")
+            raise InputError(f"{path} has no file that ends in {', '.join(_FORMATS)}; give such files")
         files += inside
     return files
 

@@ -136,8 +136,8 @@ def _clicked(log: Path, number: int, position: str, results: list[str]) -> str:
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:
     yield (
-        "The data set holds only pages with three or more judged URLs, at most 10,000 a query: "
-        "coverage and shares of queries are those of this selection."
+        "The data set contains only pages with three or more judged URLs, at most 10,000 per query: "
+        "coverage and shares of queries apply to this selection."
     )
     if not judged:
         yield base.UNJUDGED

@@ -219,7 +219,7 @@ class _Translator:
         if (times > 1).any():
             raise InputError(
                 f"{self.log}: {int((times > 1).sum())} sessions, the first of them {ids[times > 1][0]}, "
-                "come back after another session began; expected the lines of a session together: "
+                "continue after another session began; expected all lines of a session together: "
                 "sort the log by session and keep the order within (sort -s -n -k1,1)"
             )
 
@@ -238,4 +238,4 @@ def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> It
     if counts["judgments_conflicting"]:
         yield base.CONFLICTING
     if counts["times_going_back"]:
-        yield "Times go back within sessions; lines, not times, decided which search a click belongs to."
+        yield "Times go back within sessions, so clicks were matched to searches by the order of lines."

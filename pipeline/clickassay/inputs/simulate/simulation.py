@@ -190,7 +190,7 @@ def _checked(world: str, n_searches: int, n_queries: int, seed: int) -> World:
     limits = (("n_searches", n_searches, 1, MOST_SEARCHES), ("n_queries", n_queries, 1, MOST_QUERIES))
     for name, value, least, most in (*limits, ("seed", seed, 0, 2**63 - 1)):
         if not least <= value <= most:
-            raise SimulationError(f"{name} is {value}; it must lie in {least}..{most}")
+            raise SimulationError(f"{name} is {value}; it must be between {least} and {most}")
     return WORLDS[world]
 
 

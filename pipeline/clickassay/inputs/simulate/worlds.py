@@ -240,7 +240,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
             World(
                 "null",
                 "users click by position, whatever is shown there",
-                Law("clicks are independent of the grades: no metric but SS has anything to find"),
+                Law("clicks are independent of the grades: only SS correlates with them"),
                 partial(relevance_blind, first=NULL_FIRST, decay=NULL_DECAY),
                 MappingProxyType({"first": NULL_FIRST, "decay": NULL_DECAY}),
             ),
@@ -263,7 +263,7 @@ def with_gains(world: World, chances: tuple[float, ...]) -> World:
         or list(chances) != sorted(chances)
     ):
         raise SimulationError(
-            f"gains {', '.join(map(str, chances))}: expected five numbers of 0..1 that do not fall, "
+            f"gains {', '.join(map(str, chances))}: expected five numbers of 0..1 in ascending order, "
             "for the grades 0 to 4, e.g. 0,0.1,0.35,0.4,0.8"
         )
     return replace(

@@ -125,9 +125,9 @@ def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
             continue
         if column not in known:
             hint = did_you_mean(column, known, str)
-            raise SettingsError(f"--column {text}: {what} have no column {column}; {hint}")
+            raise SettingsError(f"--column {text}: {what} has no column {column}; {hint}")
         if found.get(column, source) != source:
-            raise SettingsError(f"--column {text}: {column} of {what} is named twice; give it once")
+            raise SettingsError(f"--column {text}: {column} of {what} is mapped twice; give it once")
         found[column] = source
     return found
 
@@ -331,8 +331,8 @@ def arms_told(what: str, schema: pl.Schema) -> Iterator[str]:
     if arms and what in ("searches", "clicks"):
         named = f"column {arms[0]} is" if len(arms) == 1 else f"columns {', '.join(arms)} are"
         yield (
-            f"{what}: {named} ignored: arms of an experiment are analysed together; to compare them, run "
-            "clickassay on the searches and clicks of each arm"
+            f"{what}: {named} ignored: all arms of an experiment are analysed together; to compare arms, run "
+            "clickassay on the searches and clicks of each"
         )
 
 
@@ -366,7 +366,7 @@ GRADE_OPTION = "--column judgments.grade="
 
 def may_be_grades(rivals: Sequence[str]) -> str:
     """Return what is wrong where several columns may be the grade."""
-    return f"{listed(rivals)} may each be the grade"
+    return f"{listed(rivals)} could each be the grade"
 
 
 @dataclass(frozen=True)

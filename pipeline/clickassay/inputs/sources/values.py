@@ -111,7 +111,8 @@ def no_whole_number(
     return InputError(
         f"{what}: column {want.name} of {file} is {dtype}; expected {EXPECTED[want.kind]}, or whole numbers "
         f"below {bound:,}, but it has {value}; pandas converts integer columns with nulls to float: "
-        f'write it with astype("Int64"), or as text, or name another column {want.name} (the columns are '
+        f'write it with astype("Int64"), or as text, or choose another column with --column '
+        f"{what}.{want.name}=… (the columns are "
         f"{', '.join(columns)})"
     )
 
@@ -119,8 +120,8 @@ def no_whole_number(
 def contradiction(what: str, file: object, name: str, value: str | None, other: object) -> InputError:
     """Return the error for a column whose value is not the one that its folder spells out."""
     return InputError(
-        f"{what}: by its folder, {file} is of {name} “{visible(value or 'null')}”, but its column {name} has "
-        f"“{visible(other)}”; rename the folder, or the column"
+        f"{what}: the folder of {file} says {name} “{visible(value or 'null')}”, but the column {name} "
+        f"contains “{visible(other)}”; rename the folder or the column"
     )
 
 
@@ -128,8 +129,8 @@ _WRITE: Mapping[Kind, str] = {
     "time": "write times as 2026-10-03 14:05:00, with a zone or in UTC, or as milliseconds since 1970",
     "texts": 'write a list as a JSON array, e.g. ["a", "b"]',
     "integer": "write whole numbers",
-    "id": rf"{NO_VALUE} is no value; write the id, or leave the row out",
-    "text": rf"{NO_VALUE} is no value; write the text, or leave the row out",
+    "id": rf"{NO_VALUE} is not a value; write the id, or remove the row",
+    "text": rf"{NO_VALUE} is not a value; write the text, or remove the row",
 }
 
 
@@ -167,8 +168,8 @@ def first_unread(
             write = _WRITE[want.kind]
             if want.kind == "time" and time_zone != UTC:
                 write = (
-                    f"write times as 2026-10-03 14:05:00, with a zone or as clocks of {time_zone} show them "
-                    "(they leave out an hour in spring), or as milliseconds since 1970"
+                    f"write times as 2026-10-03 14:05:00, with a zone or in local time of {time_zone} "
+                    "(which skips an hour in spring), or as milliseconds since 1970"
                 )
             yield Unread(want.name, value, files[0], write)
             break

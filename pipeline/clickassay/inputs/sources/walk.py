@@ -45,7 +45,7 @@ class Found:
 
 
 def _said(left_out: Sequence[tuple[str, int]]) -> str:
-    return "; left out: " + ", ".join(f"{number:,} ({why})" for why, number in left_out) if left_out else ""
+    return "; ignored: " + ", ".join(f"{number:,} ({why})" for why, number in left_out) if left_out else ""
 
 
 def find_files(what: str, path: str | Path) -> Found:
@@ -61,7 +61,9 @@ def find_files(what: str, path: str | Path) -> Found:
     place = Path(path)
     check_path(place, what)
     if is_uri(str(path)) and not place.exists():
-        raise InputError(f"{what}: {path} lies where only Spark reaches; add --engine spark, or copy it here")
+        raise InputError(
+            f"{what}: only Spark can read {path}; add --engine spark, or copy it to this machine"
+        )
     walk = _Walk(what)
     root, starts = _starts(what, place, walk)
     files = [place] if starts is None else walk.files_of(starts, root)
@@ -73,7 +75,7 @@ def find_files(what: str, path: str | Path) -> Found:
         )
     for file in files:
         if not is_text(file):
-            raise InputError(f"{what}: the name of {file} is not UTF-8; rename it")
+            raise InputError(f"{what}: the name of {file} is not UTF-8; rename the file")
     return Found(root, tuple(files), left_out)
 
 
@@ -194,7 +196,7 @@ class _Walk:
             return place.stat().st_mode
         except OSError as error:
             raise self._lost(
-                "cannot follow the link" if place.is_symlink() else "cannot look at", place, error
+                "cannot follow the link" if place.is_symlink() else "cannot open", place, error
             ) from error
 
     def _is_folder(self, place: Path) -> bool:
@@ -223,8 +225,8 @@ _READERS = {
 def lake_table(what: str, folder: object, kind: str) -> InputError:
     """Return the error for a folder that is a table of a lake."""
     return InputError(
-        f"{what}: {folder} is a table of {kind} (it has {MARKS[kind][0]}), and its Parquet files hold rows "
-        f"that the table no longer has; {_READERS[kind]}, or give --engine spark the table's name"
+        f"{what}: {folder} is a table of {kind} (it has {MARKS[kind][0]}), and its Parquet files contain "
+        f"rows that the table no longer has; {_READERS[kind]}, or give --engine spark the table's name"
     )
 
 

@@ -88,8 +88,8 @@ def _refuse_split(table: Input, files: Collection[Path]) -> None:
     twice = ids.filter(pl.len().over("search_id") > 1).select("search_id").head(1).collect()
     if twice.height:
         raise InputError(
-            f"searches: search_id {twice.item()} has rows in several files of {table.found.root}, and a "
-            "store reads each file by itself; write all rows of a search into one file"
+            f"searches: search_id {twice.item()} has rows in several files of {table.found.root}, but a "
+            "store reads each file separately; write all rows of a search into one file"
         )
 
 
@@ -136,9 +136,9 @@ def _first_position(table: Input) -> int:
         return 0 if 2 * zeros > ones else 1
     least = table.frame.select(place.min()).collect(engine="streaming").item()
     if least is None:
-        raise InputError(f"searches: the files hold no row with a position: {table.files[0]}")
+        raise InputError(f"searches: the files have no row with a position: {table.files[0]}")
     raise InputError(
-        f"searches: positions in {table.files[0]} begin at {least}, and count from 1, or from 0; "
+        f"searches: positions in {table.files[0]} begin at {least}, expected 1 or 0; "
         "if positions continue across pages, map the column page as well"
     )
 
@@ -248,6 +248,6 @@ def _refuse_endless(left: pl.DataFrame) -> None:
     counted = left["search_id"].value_counts().sort("count", descending=True).row(0)
     if counted[1] > _MOST_RESULTS:
         raise InputError(
-            f"searches: search_id {counted[0]} has more than {_MOST_RESULTS:,} rows; is it the id of a "
-            "search?"
+            f"searches: search_id {counted[0]} has more than {_MOST_RESULTS:,} rows; check that search_id "
+            "is the id of a search"
         )

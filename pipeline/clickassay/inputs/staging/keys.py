@@ -71,7 +71,7 @@ def _matches(parts: Sequence[str], patterns: Sequence[str]) -> bool:
 
 def _folder(what: str, key: str, name: str, mark: str) -> str:
     if _is_long(name) and "=" in name:
-        raise InputError(f"{what}: {key!r:.120}… is in a folder with too long a name; rename it")
+        raise InputError(f"{what}: {key!r:.120}… is in a folder whose name is too long; rename it")
     if _is_long(name):
         return f"{mark}{hashlib.sha256(name.encode()).hexdigest()}"
     return f"{mark}{name}" if name in _NO_NAMES else name

@@ -119,8 +119,8 @@ def _refuse_elsewhere(what: str, place: object, files: Iterable[str]) -> None:
     far = next((file for file in files if is_uri(str(local_path(file)))), None)
     if far is not None:
         raise InputError(
-            f"{what}: the table {place} has its files elsewhere, as {without_secrets(far)}; give --engine "
-            "spark the table's name, or write its rows as Parquet"
+            f"{what}: the table {place} has files in another place, such as {without_secrets(far)}; use "
+            "--engine spark with the table's name, or write its rows as Parquet"
         )
 
 
@@ -140,8 +140,8 @@ def _newest_metadata(what: str, place: Path) -> Path:
     newest = [file for number, file in numbered if number == highest]
     if len(newest) > 1:
         raise InputError(
-            f"{what}: {folder} has {len(newest)} files of version {highest}, and its catalogue knows which "
-            "counts; give the file ….metadata.json itself"
+            f"{what}: {folder} has {len(newest)} files of version {highest}, and only its catalogue "
+            "knows which is current; give the file ….metadata.json itself"
         )
     return newest[0]
 

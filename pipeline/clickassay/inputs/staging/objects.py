@@ -160,7 +160,7 @@ class _Place:
         parts = urlsplit(url)
         scheme, key = STORES[parts.scheme.lower()], parts.path.strip("/")
         if scheme == "https" and not key:
-            raise InputError(f"{what}: {url} is no file; give the address of one file")
+            raise InputError(f"{what}: {url} is not a file; give the address of one file")
         base = f"{parts.scheme}://{parts.netloc}"
         return cls(what, scheme, base, key, Gate(lambda host, at: is_of_store(scheme, base, host, at)))
 
@@ -223,7 +223,7 @@ class _Place:
     def _checked(self, listed: Iterable[_Listed]) -> list[_Listed]:
         found = list(islice(listed, MOST_OBJECTS + 1))
         if not found:
-            raise InputError(f"{self.what}: nothing is at {self.address}; check bucket and key")
+            raise InputError(f"{self.what}: nothing was found at {self.address}; check bucket and key")
         if len(found) > MOST_OBJECTS:
             raise InputError(
                 f"{self.what}: {self.address} has more than {plural(MOST_OBJECTS, 'object')}; give a prefix "
@@ -324,7 +324,8 @@ class _Place:
             most -= len(piece)
             if most < 0 or self.stopped.is_set():
                 raise InputError(
-                    f"{self.what}: {self.base}/{one.key} is longer than its list says; check the server"
+                    f"{self.what}: {self.base}/{one.key} is longer than the server's listing says; check "
+                    "the server"
                 )
             yield piece
 
@@ -365,8 +366,8 @@ class _Errors:
                 "s3": "name the server or region of the bucket by AWS_ENDPOINT_URL or AWS_REGION",
             }
             raise InputError(
-                f"{self._what}: {self._base} sends its readers on to {self._gate.refused}, and nothing was "
-                f"asked there; {where.get(self._kind, 'check the address')}"
+                f"{self._what}: {self._base} redirects to {self._gate.refused}, which was not "
+                f"contacted; {where.get(self._kind, 'check the address')}"
             ) from error
         known = _obstore(self._what).exceptions
         if not isinstance(error, known.BaseError | FileNotFoundError):
@@ -394,8 +395,8 @@ class _Errors:
             "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
         }
         if self._kind not in names:
-            return "the server wants a login; download the file"
-        return f"set {names[self._kind]} in the environment, with the right to read and list"
+            return "the server requires a login; download the file"
+        return f"set {names[self._kind]} in the environment, with permission to read and list"
 
 
 _MOST_SIGNS = 200
@@ -413,8 +414,8 @@ def _copy(place: _Place, keys: dict[Path, _Listed], progress: Progress) -> None:
     free = shutil.disk_usage(next(iter(keys)).parent).free
     if needed > free:
         raise InputError(
-            f"{place.what}: {place.address} has {needed / 1e9:,.1f} GB, and the disk that it is copied to "
-            f"has {free / 1e9:,.1f} GB free; free space, or choose another --out"
+            f"{place.what}: {place.address} has {needed / 1e9:,.1f} GB, but the disk for the copy "
+            f"has only {free / 1e9:,.1f} GB free; free space, or choose another --out"
         )
     whole = needed or 1
     done = 0

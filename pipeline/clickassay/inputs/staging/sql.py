@@ -101,7 +101,9 @@ def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
             connection.execute(f"CREATE TEMPORARY VIEW {_SELECTED} AS {text}")
             connection.table(_SELECTED).write_parquet(str(file), compression="uncompressed")
         if what == "searches" and scan_parquet(file).head(1).collect().is_empty():
-            raise InputError(f"searches: {sql} gave no rows; correct it: no row of its files meets its WHERE")
+            raise InputError(
+                f"searches: {sql} returned no rows; correct it: no row of its files meets its WHERE"
+            )
     return Made(file, {file: Origin((_identity(what, sql, known),))})
 
 
@@ -118,7 +120,7 @@ def _connection(what: str, sql: InputSql, folder: Path) -> duckdb.DuckDBPyConnec
         connection.execute(QUIET)
         return connection
     if not sql.database.is_file():
-        raise InputError(f"{what}: there is no database {sql.database}; give --database FILE.duckdb")
+        raise InputError(f"{what}: database {sql.database} does not exist; give --database FILE.duckdb")
     try:
         connection = duckdb.connect(str(sql.database), read_only=True, config=config)
         connection.execute(QUIET)
@@ -135,7 +137,7 @@ def _connection(what: str, sql: InputSql, folder: Path) -> duckdb.DuckDBPyConnec
 def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> Any:  # noqa: ANN401 - JSON
     """Return the SQL as DuckDB's tree of it, if it is one SELECT."""
     if not is_text(sql.text):
-        raise InputError(f"{what}: {sql} is not UTF-8; give a text in UTF-8")
+        raise InputError(f"{what}: {sql} is not UTF-8; convert it to UTF-8")
     with _failures(what, sql):
         kinds = [statement.type for statement in connection.extract_statements(sql.text)]
         if kinds != [duckdb.StatementType.SELECT]:
@@ -148,9 +150,7 @@ def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) ->
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise InputError(
-            f"{what}: {sql} is nested too deeply; make its longest expression shorter"
-        ) from error
+        raise InputError(f"{what}: {sql} is nested too deeply; shorten its longest expression") from error
 
 
 @dataclass(frozen=True)
@@ -278,18 +278,18 @@ def _failed(what: str, sql: InputSql, error: duckdb.Error, named: Sequence[_Name
         if met and (is_refused or "/" in one.written) and not one.files and not is_uri(one.path):
             files = f"'{one.written.rstrip('/')}{met[1] or '/*.parquet'}'"
             why = (
-                f"the folder {one.written}; name its files, as {files}"
+                f"the folder {one.written}; name its files, such as {files}"
                 if Path(one.path).is_dir()
                 else f"{one.written}, but there is no such file; correct the path, which counts from "
                 f"{(sql.folder or Path()).absolute()}"
             )
             return InputError(f"{what}: {sql} names {why}")
     if is_refused:
-        remedy = "SQL reads files that it names as plain text, and no address of a network"
+        remedy = "name files as plain text in the SQL; network addresses are not read"
     elif isinstance(error, duckdb.OutOfMemoryException) or is_disk_full(error):
         remedy = "free space on the disk, or select fewer columns or rows"
     elif "does not exist" in text:
         remedy = "check the name, or give --database"
     else:
-        remedy = "correct it, and try it with DuckDB alone"
+        remedy = "correct it, and test it in DuckDB"
     return InputError(f"{what}: {sql} cannot be run: {text}; {remedy}")

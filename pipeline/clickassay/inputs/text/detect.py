@@ -210,9 +210,9 @@ def _unread_by_runs(file: Path, form: str) -> str:
         return ""
     if form == "document":
         given = shlex.quote(str(file))
-        return f"a run reads an object a line: write it so, jq -c '.[]' {given} > {file.stem}.jsonl"
+        return f"a run reads one object per line: convert it, jq -c '.[]' {given} > {file.stem}.jsonl"
     ending = {"parquet": ".parquet", "csv": ".csv", "tsv": ".tsv", "json": ".jsonl"}[form]
-    return f"a run knows what a table is by the end of its name: rename it to {file.stem}{ending}"
+    return f"a run recognises a table by the ending of its name: rename it to {file.stem}{ending}"
 
 
 # ---- text ------------------------------------------------------------------------------------------

@@ -211,7 +211,7 @@ def _fault(places: Mapping[str, str], max_grade: int | None) -> tuple[str, str] 
         return None
     highest = str(max(int(key) for key in numbers))
     return highest, (
-        f"on a scale with gaps, expected grades such as 0..4: metrics take 2^grade - 1, so {highest} looks "
+        f"on a scale with gaps, expected grades such as 0..4: metrics use 2^grade - 1, so {highest} looks "
         "like a gain, not a grade"
     )
 
@@ -242,7 +242,7 @@ def _refused(
             for guess, found, one in zip(guesses, faults, maps, strict=True)
         ]
         options = " ".join(f"--grade-map {shlex.quote(text)}" for text in texts)
-        each = ", a map for each file in their order"
+        each = ", one map per file, in the same order"
     how = dict.fromkeys(guess.guessed for guess, found in zip(guesses, faults, strict=True) if found)
     return InputError(
         f"{place}: found the rating {key!r}, {fault}; say which grade each rating stands for{each}: "

@@ -120,7 +120,7 @@ def refuse_utf16(file: Path, raw: bytes) -> None:
         return
     given = shlex.quote(str(file))
     raise InputError(
-        f"{file} is in UTF-16 ({sign}), expected UTF-8; write it so: "
+        f"{file} is in UTF-16 ({sign}), expected UTF-8; convert it: "
         f"iconv -f {name} -t utf-8 {given} > {shlex.quote(f'utf8-{file.name}')}"
     )
 
@@ -174,7 +174,7 @@ def check_table(what: str, file: Path, format_: str) -> None:
     if format_ == "json" and first.lstrip().startswith(b"["):
         given, other = shlex.quote(str(file)), shlex.quote(f"{file.name.split('.')[0]}.jsonl")
         raise InputError(
-            f"{what}: {file} is one JSON array, expected an object a line; write it so: "
+            f"{what}: {file} is one JSON array, expected one object per line; convert it: "
             f"jq -c '.[]' {given} > {other}"
         )
 

@@ -131,7 +131,7 @@ def form_in(file: Path, format_: str) -> Form:
     if source.line_end == "\r":
         given, other = shlex.quote(str(file)), shlex.quote(f"lines-{file.name}")
         raise InputError(
-            f"lines of {file} end with carriage returns alone, expected line feeds; write it so: "
+            f"lines of {file} end with carriage returns alone, expected line feeds; convert it: "
             f"tr '\\r' '\\n' < {given} > {other}"
         )
     return PLAIN
@@ -177,7 +177,10 @@ def delimited(
 
 
 def json_objects(
-    file: Path, numbered: Numbered, counts: MutableMapping[str, int], expected: str = "a JSON object a line"
+    file: Path,
+    numbered: Numbered,
+    counts: MutableMapping[str, int],
+    expected: str = "one JSON object per line",
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number, object) of JSON lines; the objects of one document are numbered from 1.
 
@@ -208,7 +211,9 @@ def json_document(file: Path, text: str) -> Any:  # noqa: ANN401 - JSON is anyth
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}: not JSON: {error}; is it complete? Export it again") from error
+        raise InputError(
+            f"{file}: not JSON: {error}; check that it is complete, or export it again"
+        ) from error
 
 
 def objects_in(document: object) -> list[Any]:

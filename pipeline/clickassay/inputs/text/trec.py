@@ -80,7 +80,7 @@ def read_qrels(
             counts["judged_again"] = grades.height - kept.height
         return kept
     of_subtopics = subtopics(frame) if "text" in frame.columns else None
-    remedy = of_subtopics or "keep one of the judgments, or choose a rule: --conflicts max"
+    remedy = of_subtopics or "remove all but one, or choose a rule: --conflicts max"
     _refuse_repeats(grades, source, "judged", remedy)
     return grades
 
@@ -127,7 +127,7 @@ def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.Da
         frame = _by_rank(frame, source)
     scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
     _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
-    _refuse_repeats(scores, source, "retrieved", "keep one of the rows")
+    _refuse_repeats(scores, source, "retrieved", "remove all but one of the rows")
     form = _RANKED_RUN if ranks else _RUN
     return scores.select(pl.col(name).cast(kind, strict=name != "rank") for name, kind in form.items())
 
@@ -227,7 +227,7 @@ def read_numbers(source: Source) -> pl.DataFrame:
     _refuse(numbers, rows, ~usable, "number", source)
     repeated = numbers.filter(pl.col("query").is_duplicated())
     if repeated.height:
-        raise InputError(f"{source}: query {repeated['query'][0]!r} comes twice; keep one of its numbers")
+        raise InputError(f"{source}: query {repeated['query'][0]!r} occurs twice; remove one of its numbers")
     return numbers
 
 
@@ -266,7 +266,7 @@ def _split(
     split = lines.lazy().with_columns(fields=pl.col("text").str.extract_all(_FIELD)).collect()
     split = split.filter(pl.col("fields").list.len() > 0)
     if not split.height:
-        raise InputError(f"{what}: {file} has no line; expected lines '{layouts[0]}'")
+        raise InputError(f"{what}: {file} is empty; expected lines '{layouts[0]}'")
     size, second = len(split["fields"][0]), pl.col("fields").list.get(1, null_on_oob=True)
     layout = next((one for one in layouts if len(one.split()) == size), layouts[0])
     places = layout.split()
@@ -278,7 +278,7 @@ def _split(
     if are_names(split["fields"][0].to_list()):
         split = split[1:]
     if not split.height:
-        raise InputError(f"{what}: {file} has no line but its header; expected lines '{layout}'")
+        raise InputError(f"{what}: {file} contains only a header; expected lines '{layout}'")
     if layout in layouts[1:] and "Q0" not in places and split.select(second.is_in(["0", "Q0"]).all()).item():
         raise _malformed(file, split, f"'{layouts[0]}', for column 2 is the same in all lines")
     columns = [
@@ -355,12 +355,12 @@ def _expected_grade(frame: pl.DataFrame, source: Source) -> str:
     """Return what a grade must be, and for a file the command that makes grades of all its ratings."""
     whole = f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE}"
     if not isinstance(source, str | Path):
-        return f"{whole} (100 may be a gain: `clickassay import judgments` makes grades of gains)"
+        return f"{whole} (100 may be a gain: `clickassay import judgments` converts gains to grades)"
     keys = sorted({value_key(str(value)) for value in frame["grade"].unique().drop_nulls()})
     guess, file = suggestion(keys), shlex.quote(str(source))
     layout = " --layout qrels" if "line" in frame.columns else ""
     return (
-        f"{whole}; make grades of all its ratings: clickassay import judgments {file}{layout} {guess.option} "
+        f"{whole}; convert all ratings to grades: clickassay import judgments {file}{layout} {guess.option} "
         f"--out FOLDER ({guess.guessed}), and evaluate FOLDER/judgments.parquet"
     )
 
@@ -385,6 +385,5 @@ def _refuse_repeats(frame: pl.DataFrame, source: Source, done: str, remedy: str)
     row = frame.filter(pl.struct("query", "doc").is_duplicated()).row(0, named=True)
     where = source if isinstance(source, str | Path) else "the table"
     raise InputError(
-        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}, and a measure counts "
-        f"it once; {remedy}"
+        f"{where}: {row['doc']!r} is {done} twice for query {row['query']!r}, but counts only once; {remedy}"
     )

@@ -125,7 +125,7 @@ def test_requests_that_search_no_single_text_are_counted(tmp_path):
     (tmp_path / "in.json").write_text(json.dumps(RANK_EVAL))
     found = import_judgments([tmp_path / "in.json"], out=tmp_path / "out")
     assert found.counts["queries_named_by_id"] == 1
-    assert any("called by their ids" in note for note in found.notes)
+    assert any("named by request id" in note for note in found.notes)
 
 
 SURROGATES = {
@@ -243,13 +243,13 @@ def test_files_of_one_scale_need_no_map_though_one_has_gaps(tmp_path):
 
 @pytest.mark.parametrize(
     ("texts", "options", "count", "says"),
-    [((TABLE + SCALE, TABLE + "q,a,2\n"), {}, 1, "1 grade of results that have another one: the files name "
-      "no judges, so all count as one. --judge 0 --judge 1 keeps them apart."),
-     ((TABLE + SCALE + "q,a,1\n",), {}, 1, "of the same judge: choose a rule (--conflicts) for the run."),
-     ((TABLE + SCALE + "q,a,1\n",), {"conflicts": "max"}, 1, "1 grade of results that have a higher one of "
-      "the same judge are dropped (--conflicts max)."),
+    [((TABLE + SCALE, TABLE + "q,a,2\n"), {}, 1, "1 grade in conflict with another grade of the result: the "
+      "files name no judges, so all count as one. --judge 0 --judge 1 separates them."),
+     ((TABLE + SCALE + "q,a,1\n",), {}, 1, "by the same judge: choose a rule (--conflicts) when you run."),
+     ((TABLE + SCALE + "q,a,1\n",), {"conflicts": "max"}, 1, "1 grade dropped (--conflicts max): "
+      "the same judge graded the result higher."),
      (("query,docid,rating,rater\nq,a,1,ann\nq,a,3,ann\nq,a,3,bob\n",), {"raters": "median"}, 0,
-      "Of 1 result, one rater gave two grades: both count (--raters median).")],
+      "For 1 result, one rater gave two grades: both count (--raters median).")],
     ids=["files without judges", "no rule", "the highest", "a rater"],
 )  # fmt: skip
 def test_two_grades_of_one_result_are_counted_with_the_rule(tmp_path, texts, options, count, says):
@@ -296,7 +296,7 @@ def test_comments_that_name_nothing_are_counted(tmp_path, text, expected, unused
     found = import_letor(tmp_path / "in", out=tmp_path / "out")
     assert rows_of(tmp_path / "out") == expected
     assert found.counts["comments_not_used"] == unused
-    assert any("comments were not used" in note for note in found.notes) == bool(unused)
+    assert any("comments were ignored" in note for note in found.notes) == bool(unused)
 
 
 # ---- User Behavior Insights in one document -----------------------------------------------------------
@@ -364,7 +364,7 @@ def written(folder, form, rows):
 def test_of_two_columns_that_may_be_the_grade_one_is_chosen_by_the_user(tmp_path, form):
     file = written(tmp_path, form, BOTH)
     assert recognise(file).layout.name == "quepid"
-    with pytest.raises(InputError, match="label and relevance may each be the grade") as caught:
+    with pytest.raises(InputError, match="label and relevance could each be the grade") as caught:
         import_judgments([file], out=tmp_path / "none")
     option = str(caught.value).rsplit(" ", 1)[1]
     assert option == "judgments.grade=label"
@@ -382,7 +382,7 @@ def test_every_door_names_both_columns(tmp_path):
     file = written(tmp_path, "csv", BOTH)
     (tmp_path / "run.txt").write_text("lamp Q0 a 1 2.0 t\n", encoding="utf-8")
     log = tiny.write_log(tmp_path / "log", judgments=file)
-    both = "label and relevance may each be the grade"
+    both = "label and relevance could each be the grade"
     lines = [
         tiny.refusal("import", "judgments", file, "--out", tmp_path / "none"),
         tiny.refusal(*log.options()),

@@ -202,7 +202,7 @@ def test_positions_that_begin_elsewhere_are_refused_with_the_remedy(tmp_path):
     file = write(tmp_path, [shown(1, 11, "a", clicked=True)])
     with (
         scratch(),
-        pytest.raises(InputError, match=r"begin at 11, and count from 1, or from 0; .* column page"),
+        pytest.raises(InputError, match=r"begin at 11, expected 1 or 0; .* column page"),
     ):
         open_log(Sources(file), Settings())
 
@@ -244,7 +244,9 @@ def test_an_id_that_is_none_of_a_search_is_refused(tmp_path, monkeypatch):
     file = write(tmp_path, [shown(1, place, str(place), clicked=True) for place in range(200)])
     with (
         scratch(),
-        pytest.raises(InputError, match="search_id 1 has more than 50 rows; is it the id of a search"),
+        pytest.raises(
+            InputError, match="search_id 1 has more than 50 rows; check that search_id is the id of a search"
+        ),
     ):
         open_log(Sources(file), Settings())
 
@@ -290,7 +292,7 @@ def test_files_without_a_usable_row_are_read_as_such(tmp_path):
     empty = pl.DataFrame([shown(1, 1, "a", clicked=True)]).clear()
     (tmp_path / "log").mkdir()
     empty.write_parquet(tmp_path / "log" / "1.parquet")
-    with pytest.raises(InputError, match="the files hold no row with a position"), scratch():
+    with pytest.raises(InputError, match="the files have no row with a position"), scratch():
         open_log(Sources(tmp_path / "log"), Settings())
     write(tmp_path / "log", [shown(1, 1, "a", clicked=True)], "2.parquet")
     write(tmp_path / "log", [shown(None, 1, "a", clicked=True)], "3.parquet")

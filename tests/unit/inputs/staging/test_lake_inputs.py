@@ -88,7 +88,7 @@ def test_files_that_lie_elsewhere_are_refused_unasked(tmp_path, monkeypatch):
     newest = max((folder / "metadata").glob("*.metadata.json"))
     newest.write_text(newest.read_text().replace(f"file://{folder}/metadata/snap", "s3://else/snap"))
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    with scratch(), pytest.raises(InputError, match=r"has its files elsewhere, as s3://else/snap"):
+    with scratch(), pytest.raises(InputError, match=r"has files in another place, such as s3://else/snap"):
         staged("searches", folder, {})
 
 

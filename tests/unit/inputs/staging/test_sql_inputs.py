@@ -50,14 +50,14 @@ def test_sql_reads_files_and_a_database(here):
         ("SELEC 1", "cannot be run: Parser Error"),
         ("FROM nowhere", "check the name, or give --database"),
         ("FROM read_csv([])", "cannot be run: "),
-        ("FROM '\ud800.csv'", "is not UTF-8; give a text in UTF-8"),
+        ("FROM '\ud800.csv'", "is not UTF-8; convert it to UTF-8"),
         (f"SELECT {'+'.join(['grade'] * 900)} FROM 'judgments.parquet'", "is nested too deeply; make"),
         ("FROM 'nowhere.parquet'", "names nowhere.parquet, but there is no such file; correct the path"),
         ("FROM read_csv(['no*.csv'])", "names no*.csv, but there is no such file; correct the path"),
         ("FROM read_text('/nowhere/x')", "names /nowhere/x, but there is no such file; correct the path"),
-        ("FROM read_csv('judg' || 'ments.csv')", "SQL reads files that it names as plain text"),
-        ("FROM 's3://bucket/x.parquet'", "and no address of a network"),
-        ("SELECT content FROM read_text('/etc/host' || 'name')", "SQL reads files that it names"),
+        ("FROM read_csv('judg' || 'ments.csv')", "name files as plain text"),
+        ("FROM 's3://bucket/x.parquet'", "network addresses are not read"),
+        ("SELECT content FROM read_text('/etc/host' || 'name')", "name files as plain text"),
         ("SELECT 1 / x FROM 'judgments.parquet'", "cannot be run: Binder Error"),
     ],
 )
@@ -94,7 +94,7 @@ def test_what_is_no_select_or_reads_what_it_does_not_name_is_refused_in_a_line(h
 def test_no_file_is_read_that_sql_does_not_name(here, text, folder):
     (here / "secret.txt").write_text("a secret")
     (here / "plain.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="SQL reads files that it names as plain text"):
+    with pytest.raises(InputError, match="name files as plain text"):
         rows_of(InputSql(text, folder=folder and here / folder))
 
 
@@ -102,7 +102,9 @@ def test_a_folder_that_sql_names_is_refused_with_the_files_to_name(here):
     (here / "log.parquet").mkdir()
     tiny.judgments().write_parquet(here / "log.parquet" / "part.parquet")
     for text in ("FROM 'log.parquet'", "FROM read_parquet('log.parquet')"):
-        with pytest.raises(InputError, match=r"the folder log\.parquet; name its files, as 'log\.parquet/\*"):
+        with pytest.raises(
+            InputError, match=r"the folder log\.parquet; name its files, such as 'log\.parquet/\*"
+        ):
             rows_of(InputSql(text))
     assert rows_of(InputSql("FROM 'log.parquet/*.parquet'")).equals(tiny.judgments())
     with pytest.raises(InputError, match=r"names the folder \./log\.parquet/\.; name its files"):
@@ -194,7 +196,7 @@ def test_the_fingerprint_is_of_the_text_and_of_the_files_that_it_reads(here):
 
 def test_a_database_that_is_in_use_or_none_has_one_line(here):
     file = here / "shop.duckdb"
-    with pytest.raises(InputError, match=r"there is no database .*shop\.duckdb; give --database"):
+    with pytest.raises(InputError, match=r"database .*shop\.duckdb does not exist; give --database"):
         rows_of(InputSql("FROM labels", database=file))
     file.write_text("no database")
     with pytest.raises(InputError, match=r"cannot open .*shop\.duckdb: "):
@@ -214,6 +216,6 @@ def test_a_file_of_sql_that_is_missing_is_said(here):
 
 
 def test_sql_without_a_row_of_searches_is_said(here):
-    with scratch(), pytest.raises(InputError, match=r"searches: the given SQL gave no rows"):
+    with scratch(), pytest.raises(InputError, match=r"searches: the given SQL returned no rows"):
         selected("searches", InputSql("FROM 'searches.parquet' WHERE query = 'none'"))
     assert rows_of(InputSql("FROM 'judgments.parquet' WHERE query = 'none'")).is_empty()

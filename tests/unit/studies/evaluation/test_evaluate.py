@@ -272,7 +272,7 @@ def test_what_cannot_be_evaluated_is_refused_in_one_line(qrels, run, asked, erro
         ({"expected": {"q1": "many"}}, InputError, "many"),
         ({"expected": {"q1": -1}}, InputError, "a number of 0 or more"),
         ({"expected": {"q1": math.nan}}, InputError, "a number of 0 or more"),
-        ({"expected": {"1": 2, 1: 3}}, InputError, "comes twice"),
+        ({"expected": {"1": 2, 1: 3}}, InputError, "occurs twice"),
     ],
 )
 def test_options_that_say_nothing_sensible_are_refused_in_one_line(options, error, says):
