@@ -114,7 +114,7 @@ def test_a_url_is_refused_before_any_work_where_nothing_reads_or_writes_it(case,
         if not kind.on_store:
             assert " is a URL, but must be local; " in line
         elif url.startswith("hdfs"):
-            assert " only Spark can read" in line
+            assert " can be read only by Spark" in line
         else:
             assert " has a user, a key or a query in it: credentials are taken from the environment" in line
         assert ("--engine spark" in line) == kind.on_spark
@@ -150,7 +150,7 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
         ["--searches", "s", "--clicks", "c", "--judgments", "j", "--out", "o"] if words[0] == "run" else []
     )
     line = tiny.refusal(words[0], *needed, *words[1:], os.fsdecode(b"\xff"))
-    assert "is not UTF-8; convert it to UTF-8" in line
+    assert "is not UTF-8; give a text in UTF-8" in line
 
 
 # ---- one function makes paths of what a user writes ----------------------------------------------

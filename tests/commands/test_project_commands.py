@@ -417,7 +417,7 @@ def test_arms_of_an_experiment_are_named_where_they_are_ignored(here, what, colu
     getattr(tiny, what)().with_columns(pl.lit("A").alias(column)).write_parquet(
         here / "log" / f"{what}.parquet"
     )
-    note = f"{what}: column {column} is ignored: arms of an experiment are analysed together"
+    note = f"{what}: column {column} is ignored: all arms of an experiment are analysed together"
     assert f"Note: {note}" in tiny.said_by("init", "log")
     assert f"# {note}" in (here / "clickassay.toml").read_text()
     assert note in tiny.inside("patterns", "--out", "out").err

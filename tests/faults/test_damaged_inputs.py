@@ -96,7 +96,7 @@ def test_impressions_that_cannot_be_decoded_name_their_file(tmp_path, engine, en
         file.write_bytes(file.read_bytes()[:-30] + b"\xff\xfe" + file.read_bytes()[-28:])
     line = tiny.refusal("patterns", "--searches", file, "--out", tmp_path / "out", "--engine", engine)
     assert f"searches: cannot read {file}" in line
-    assert "Write it again" in line
+    assert "write it again" in line
 
 
 IMPOSSIBLE = (

@@ -155,7 +155,7 @@ def test_a_table_that_changes_while_it_is_read_is_refused():
 
 def test_a_table_of_an_older_version_whose_list_shows_a_result_twice_is_refused():
     lists = log_lists(table_of([("all", "q", "aba"), ("all", "q", "abc")], [{1: 2}, {0: 1}]).staged())
-    with pytest.raises(PatternError, match=r"1 list of 2 show a result twice, .* older .* make .* again"):
+    with pytest.raises(PatternError, match=r"1 ranking of 2 show a result twice, .* older .* make .* again"):
         _ = lists.results
 
 

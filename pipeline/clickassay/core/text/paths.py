@@ -23,16 +23,16 @@ def address_fault(url: str) -> str | None:
     scheme, _, rest = url.partition("://")
     if scheme.lower() not in STORES:
         known = ", ".join(f"{one}://" for one in ("s3", "gs", "az", "https"))
-        return f"lies where only Spark reaches, as object stores are {known}"
+        return f"can be read only by Spark (known object stores: {known})"
     host = rest.partition("/")[0]
     if not host:
         return "names no bucket or host"
     if "@" in rest or "?" in rest or re.fullmatch(r"[\w.-]+(:\d{1,4}|:[1-5]\d{4})?", host) is None:
         return "has a user, a key or a query in it: credentials are taken from the environment"
     if {".", ".."} & set(rest.split("/")) or re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", rest):
-        return "has a part . or .., or a control character: no key of a store has one"
+        return "has a part . or .., or a control character, which no key of a store has"
     if ":" in host and STORES[scheme.lower()] != "https":
-        return "has a port, which a bucket has not: name the server by AWS_ENDPOINT_URL"
+        return "has a port, but a bucket has none: name the server in AWS_ENDPOINT_URL"
     return None
 
 

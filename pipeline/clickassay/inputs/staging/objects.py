@@ -156,7 +156,7 @@ class _Place:
         fault = address_fault(url)
         if fault is not None:
             shown = visible(without_secrets(url))
-            raise InputError(f"{what}: {shown} {fault}; add --engine spark, or copy it here")
+            raise InputError(f"{what}: {shown} {fault}; add --engine spark, or copy it to this machine")
         parts = urlsplit(url)
         scheme, key = STORES[parts.scheme.lower()], parts.path.strip("/")
         if scheme == "https" and not key:

@@ -98,7 +98,7 @@ def test_two_files_of_the_highest_version_are_refused(tmp_path):
     newest.with_name(newest.name[:6] + "other.metadata.json").write_bytes(newest.read_bytes())
     with (
         scratch(),
-        pytest.raises(InputError, match=r"2 files of version .* its catalogue knows which counts"),
+        pytest.raises(InputError, match=r"2 files of version .* only its catalogue knows which is current"),
     ):
         staged("searches", folder, {})
 

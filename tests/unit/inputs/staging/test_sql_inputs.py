@@ -51,7 +51,7 @@ def test_sql_reads_files_and_a_database(here):
         ("FROM nowhere", "check the name, or give --database"),
         ("FROM read_csv([])", "cannot be run: "),
         ("FROM '\ud800.csv'", "is not UTF-8; convert it to UTF-8"),
-        (f"SELECT {'+'.join(['grade'] * 900)} FROM 'judgments.parquet'", "is nested too deeply; make"),
+        (f"SELECT {'+'.join(['grade'] * 900)} FROM 'judgments.parquet'", "is nested too deeply; shorten"),
         ("FROM 'nowhere.parquet'", "names nowhere.parquet, but there is no such file; correct the path"),
         ("FROM read_csv(['no*.csv'])", "names no*.csv, but there is no such file; correct the path"),
         ("FROM read_text('/nowhere/x')", "names /nowhere/x, but there is no such file; correct the path"),
