@@ -14,7 +14,6 @@ _PACKAGE, _COMPILED = "scipy.special", "scipy.special._ufuncs"
 
 
 def _compiled() -> Any:  # noqa: ANN401 - a compiled module
-    """Load the compiled functions; a SciPy that keeps them elsewhere is imported as usual."""
     if _PACKAGE in sys.modules:
         return sys.modules[_PACKAGE]
     try:

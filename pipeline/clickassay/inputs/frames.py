@@ -71,8 +71,7 @@ class Frame:
 def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made:
     """Put the needed columns of a frame where files are expected.
 
-    what: name of the input.
-    names: the columns that it calls otherwise.
+    names: columns that have another name in the input.
     held: whether the rows may stay in memory: then the file has the columns alone. A lazy frame is written in
       pieces, since its rows may not fit.
 
@@ -133,7 +132,6 @@ def _as_json(what: str, frame: Frame, rows: pl.LazyFrame, texts: Sequence[str]) 
 
 
 def _fingerprint(name: str, rows: pl.DataFrame) -> FileFingerprint:
-    """Return the identity of a table in memory: of its columns and rows, however its memory is laid out."""
     digest = hashlib.sha256(repr(rows.schema).encode())
     digest.update(rows.hash_rows(seed=0).to_numpy().tobytes())
     size = sum(map(_bytes, rows.get_columns()))
@@ -223,7 +221,6 @@ def query_columns(source: Any) -> list[str]:  # noqa: ANN401 - a path or a frame
 
 
 def _first(given: Sequence[str], keys: Sequence[str]) -> str | None:
-    """Return the first column of a table that has one of these keys."""
     known = {column_key(column): column for column in reversed(given)}
     return next((known[key] for key in keys if key in known), None)
 
@@ -247,7 +244,6 @@ def _column(schema: pl.Schema, what: str, name: str, *, ids: bool) -> pl.Expr:
 
 
 def _names(what: str, name: str, keys: Collection[str]) -> tuple[str, ...]:
-    """Return the keys under which a column is recognised, ours first."""
     usual = {"query": rows.QUERY, "doc": ("doc", *rows.DOCUMENT), "score": rows.SCORE, "rank": rows.RANK}
     return usual[name] if name in usual else rows.grade_names(what, keys, "rename one to grade")
 

@@ -48,7 +48,7 @@ class Input:
     parts: tuple[Part, ...]  # The files by format and schema, and their rows as they were written.
     found: Found  # What lies behind the path, and what was left out of it.
     time_zone: str = UTC  # Zone of the times that have none.
-    names: Names = field(default_factory=dict)  # The columns that the files call otherwise.
+    names: Names = field(default_factory=dict)  # Columns that have another name in the files.
     # Of files that were made on the way, what they were made of.
     origins: Mapping[Path, Origin] = field(default_factory=dict)
 
@@ -97,13 +97,10 @@ def read_input(
 ) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 
-    what: name of the input, for messages.
-    path: a file, a folder or a glob.
     wanted: the columns that it may have, as those of `inputs.columns` (method 2).
     keep_others: keep all other columns too, as they are (attribute columns of `queries`).
     time_zone: zone of the times that have none.
-    names: the columns that the files call otherwise.
-    held: rows of files that are in memory.
+    names: columns that have another name in the files.
 
     Raises InputError if nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
@@ -156,7 +153,6 @@ def _columns(
     keep_others: bool,
     time_zone: str,
 ) -> list[pl.Expr]:
-    """Return the canonical columns of a part; ids are text where those of other parts are `wide`."""
     missing = [want.name for want in wanted if not want.optional and want.name not in part.schema]
     if missing:
         named = f"column {missing[0]} is" if len(missing) == 1 else f"columns {', '.join(missing)} are"

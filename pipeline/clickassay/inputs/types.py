@@ -92,7 +92,6 @@ def _integer(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr |
 
 
 def _flag(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
-    """Return whether a flag is set; of a number, such as clicks, whether it is above 0."""
     if isinstance(dtype, pl.Boolean):
         return column
     if is_text or isinstance(dtype, pl.String):
@@ -108,7 +107,6 @@ MOST_SECONDS = 10**12
 
 
 def _milliseconds(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | None:
-    """Return seconds as whole milliseconds; -1 where they are negative, no number or above `MOST_SECONDS`."""
     if not (is_text or dtype.is_numeric()):
         return None
     given = column.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) if is_text else column
@@ -148,7 +146,6 @@ def zoned_and_local(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _in_utc(local: pl.Expr, time_zone: str) -> pl.Expr:
-    """Milliseconds since 1970, UTC, of local times of a zone."""
     ms = local.dt.epoch("ms")
     if time_zone == UTC:
         return ms

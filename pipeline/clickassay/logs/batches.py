@@ -148,7 +148,6 @@ def cut_log(
 
 
 def _touching(chunks: Iterable[FileChunk], start: int | None, end: int | None) -> tuple[FileChunk, ...]:
-    """Return the chunks with a row in the window; those without a usable time belong to the first."""
     return tuple(
         chunk
         for chunk in chunks
@@ -233,7 +232,6 @@ def order_warning(windows: Sequence[Window], batch_rows: int | None) -> str | No
 
 
 def _overlap(chunks: Sequence[FileChunk]) -> bool:
-    """Return whether chunks overlap in time: their lengths add up to far more than the whole time."""
     timed = [(chunk.first_ms, chunk.last_ms) for chunk in chunks]
     spans = [(low, high) for low, high in timed if low is not None and high is not None]
     if not spans:

@@ -113,7 +113,6 @@ class DuckDBEngine:
             self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {filled_step(step, values)}")
 
     def _make_way(self, name: str, *, for_table: bool) -> None:
-        """Drop what another step of this name has left, where it is of the other kind."""
         if name in self._tables and not for_table:
             self._connection.execute(f"DROP TABLE {name}")
             self._tables.remove(name)
@@ -222,10 +221,7 @@ Types = tuple[tuple[str, str], ...]
 
 
 class LogReader:
-    """Opens the halves of a log in DuckDB.
-
-    engine: reads the files.
-    """
+    """Opens the halves of a log in DuckDB."""
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine
@@ -254,7 +250,6 @@ class LogReader:
     def _opened(
         self, half: LocalHalf, files: Sequence[Path], rows: tuple[int, int] | None
     ) -> Iterator[DuckDBPyRelation]:
-        """Yield the rows of files: all, or of one file from an offset on, so many."""
         wanted = set(files)
         for part in half.parts:
             alike: defaultdict[Types | None, list[Path]] = defaultdict(list)
@@ -272,7 +267,6 @@ class LogReader:
                 yield raw.select(*_columns(half, part, None if types is None else dict(types)))
 
     def _types(self, half: LocalHalf, part: Part, file: Path) -> Types | None:
-        """Return the types of the wanted columns of a file in DuckDB; None if it must be written first."""
         names = [name.lower() for name in part.schema]  # DuckDB takes no account of capitals
         wanted = [want for want in CANONICAL[half.what] if want.name in part.schema]
         is_in_seconds = any(want.kind == "seconds" for want in wanted)
@@ -294,7 +288,6 @@ class LogReader:
         return tuple(own.items())
 
     def _as_written(self, half: LocalHalf, file: Path) -> Path:
-        """Return a Parquet file of canonical types with the rows of a file in their order."""
         place = self._written.get((half.what, file))
         if place is None:
             place = self._written[half.what, file] = self._engine.place(half.what)
@@ -308,7 +301,6 @@ def _canonical_types(half: LocalHalf) -> dict[str, str]:
 
 
 def _columns(half: LocalHalf, part: Part, types: dict[str, str] | None) -> Iterator[Expression]:
-    """Yield the canonical columns of files with these types; None = of a file that was written so."""
     partition, canonical = dict(part.partition), _canonical_types(half)
     for want in CANONICAL[half.what]:
         if types is None:

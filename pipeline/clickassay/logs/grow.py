@@ -102,7 +102,6 @@ def plan_growth(store: PatternStore, log: Log[H], settings: Settings) -> Plan[H]
 def _new_files(
     store: PatternStore, what: str, files: Fingerprints, again: list[FileFingerprint]
 ) -> list[str]:
-    """Return the files to read: of an interrupted run, and files that the store does not know."""
     known = KnownFiles(what, store.files(what))
     new: list[str] = []
     new_files: list[FileFingerprint] = []
@@ -318,7 +317,6 @@ def add_to_store(
 
 
 def _counted(store: PatternStore, funnel: pl.DataFrame) -> list[dict[str, Any]]:
-    """Add rows read and rejected of a batch to all before it: the last batch has the sums."""
     history = store.history()
     before = _as_funnel(history[-1].info["counted"]) if history else FUNNEL.empty()
     rows = pl.concat(

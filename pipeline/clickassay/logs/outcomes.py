@@ -132,7 +132,6 @@ def prepare_outcomes(
 
 
 def _kinds(rows: pl.DataFrame, settings: Settings) -> dict[str, str]:
-    """Return the kind of each outcome of (outcome, kind): as its rows say, else the setting, else a sum."""
     asked = kinds_named(settings.outcome_kind)
     found = {name: (kind, "by the setting outcome_kind") for name, kind in asked.items()}
     for name, text in rows.select("outcome", "kind").drop_nulls().unique(maintain_order=True).iter_rows():
@@ -177,7 +176,6 @@ def _described(search_id: str | None, value: str | None, log: Log[H]) -> str:
 def _usable(
     rows: pl.DataFrame, log: Log[H], counts: Counter[tuple[str, str]], settings: Settings
 ) -> pl.DataFrame:
-    """Return the rows with an id, a name and a usable value, each outcome_id once; count the others."""
     are_numbers = log.searches.has_numbers("search_id")
     reasons: dict[str, int] = {}
     ids = rows["search_id"].cast(pl.Int64, strict=False) if are_numbers else rows["search_id"].cast(pl.String)

@@ -57,7 +57,6 @@ class RecordedFile(BaseModel):
 
     @model_validator(mode="after")
     def _is_known(self) -> Self:
-        """Refuse a file without a digest."""
         if self.digest is None and self.sha256 is None:
             raise ValueError("no digest")
         return self
@@ -96,7 +95,6 @@ class BatchRecord(BaseModel):
     @field_validator("settings")
     @classmethod
     def _name_the_log(cls, settings: dict[str, Any]) -> dict[str, Any]:
-        """Refuse settings that lack one of the log, which a report on the store repeats, or are none."""
         missing = [name for name in NAMED_SETTINGS if name not in settings]
         if missing:
             raise ValueError(f"no {missing[0]}")

@@ -212,7 +212,6 @@ MOST_SIGNALS = 8
 
 
 def _check_signals(funnel: pl.DataFrame) -> None:
-    """Refuse actions that are too many or have odd names, and dwell times of a clock that is too coarse."""
     kept = funnel.filter(source="actions", step="kept").group_by("reason").agg(pl.col("rows").sum())
     counts = dict(kept.sort("rows", "reason", descending=[True, False]).iter_rows())
     named = ", ".join(f"{name!r:.60} ({rows:,})" for name, rows in [*counts.items()][:12])

@@ -204,7 +204,6 @@ def _own_rows(
     is_measured: Flags,
     users: pl.Expr | None,
 ) -> pl.DataFrame | None:
-    """Return the rows of lists that are measured, with the row of the list in place of its id."""
     if rows is None:
         return None
     rows = rows.cast({names: pl.Enum(rows[names].unique().sort())})
@@ -214,7 +213,6 @@ def _own_rows(
 
 
 def _numbered(staged: StagedTable, queries: pl.DataFrame) -> tuple[Integers, Integers, NDArray[np.uint64]]:
-    """Return the row of the query, the number of results and a fingerprint of the id of each list."""
     known = queries.with_row_index("row")
     parts = [pl.DataFrame(schema={"row": pl.UInt32, "length": pl.UInt32, "id": pl.UInt64})]
     for piece in staged.configurations:

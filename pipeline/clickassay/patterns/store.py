@@ -325,7 +325,6 @@ class PatternStore:
         return sorted(path for path in self.folder.iterdir() if path.name.isdigit())
 
     def _lasting(self) -> dict[str, Any]:
-        """Return the settings that stay the same over the life of the store."""
         return {name: value for name, value in self.settings.items() if name != "forgotten_before"}
 
     def without_digest(self) -> list[int]:
@@ -376,7 +375,6 @@ def _files(batches: Sequence[StoredBatch], what: str) -> list[FileFingerprint]:
 
 
 def _funnel(batches: Sequence[StoredBatch]) -> pl.DataFrame:
-    """Return the funnel of all batches; the search of an orphan click may be in another, or in several."""
     frames = [batch.frame("closed/funnel") for batch in batches]
     frames += [batch.frame("open/funnel") for batch in batches[-1:]]
     orphans = [batch.frame("orphan_clicks").filter(~pl.col("is_open")) for batch in batches]

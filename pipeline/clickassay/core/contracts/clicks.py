@@ -126,7 +126,6 @@ CLICK_GRADES = Table(
 
 
 def _place(side: str, where: str) -> tuple[Column, ...]:
-    """Return the columns of a result's clicks in one of the two places that are compared."""
     return (
         Column(f"position_{side}", pl.Int32, f"its position {where}; 1..k"),
         Column(f"sessions_{side}", pl.Int64, "sessions of all configurations that show it so; at least 20"),

@@ -100,7 +100,6 @@ class Table:
 
 
 def _ascends(frame: pl.DataFrame, key: tuple[str, ...]) -> bool:
-    """Return whether the rows are in strictly ascending order of a key, nulls first: most tables are."""
     ascends: pl.Expr = pl.lit(False)
     for name in reversed(key):
         column, before = pl.col(name), pl.col(name).shift()

@@ -113,7 +113,6 @@ def _locked_folder(parent: Path, prefix: str) -> tuple[Path, int]:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove work folders of processes that were killed: nobody holds their locks."""
     for leftover in parent.glob(f".*.????????/{_LOCK}"):
         with suppress(OSError):  # it may be another user's, or gone by now
             handle = os.open(leftover, os.O_RDWR)
@@ -146,7 +145,6 @@ def writing_to(place: Path) -> Iterator[None]:
 
 @contextmanager
 def _parents(place: Path) -> Iterator[Path]:
-    """Make the folders above `place`; when the block fails, remove the new ones."""
     missing = [folder for folder in place.parents if not folder.exists()]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -105,7 +105,6 @@ def write_table(rows: pl.DataFrame | pl.LazyFrame | Iterable[pl.DataFrame], file
 
 
 def _row_groups(pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Cut pieces anew, each but the last as long as a row group; of no rows, yield one piece."""
     held: list[pl.DataFrame] = []
     for piece in pieces:
         held.append(piece)
@@ -157,7 +156,6 @@ def writing_tables() -> Iterator[None]:
 
 
 def _errors_of_writing() -> tuple[type[Exception], ...]:
-    """Return the errors of Polars, and of DuckDB if it was imported."""
     duckdb: Any = sys.modules.get("duckdb")
     return (pl.exceptions.PolarsError, *((duckdb.Error,) if duckdb else ()))
 
@@ -174,7 +172,6 @@ def as_csv(frame: pl.DataFrame) -> str:
 
 
 def _cells(column: pl.Series) -> list[str]:
-    """Return the cells of a column; of equal texts, one is escaped."""
     values = column.to_list()
     if column.dtype.is_numeric():
         return ["" if value is None else str(value) for value in values]

@@ -126,7 +126,6 @@ def _variable(name: str) -> str:
 
 
 def _in_words(value: object, *, whole: bool) -> str:
-    """Return a value as it is written; the items of a list one by one, where it is the `whole` value."""
     if whole and isinstance(value, list | tuple) and value:
         return ", ".join(_in_words(one, whole=False) for one in value)
     return repr(value) if isinstance(value, str | list | tuple) else str(value)

@@ -62,7 +62,6 @@ class ProjectFile:
 
 
 def _matching(place: Path) -> list[Path]:
-    """Return the places that a path means where a day stands in one of its parts."""
     if _DATE not in str(place):
         return [place] if place.exists() else []
     parents = _matching(place.parent)
@@ -125,7 +124,6 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
 
 
 def _columns(sections: object, where: str) -> list[str]:
-    """Return the columns of sections such as ``[columns.searches]`` as the setting `column` has them."""
     if not isinstance(sections, dict) or not all(isinstance(one, dict) for one in sections.values()):
         raise SettingsError(
             f"{where}: {COLUMNS} needs a section for each table, such as [{COLUMNS}.searches] with "
@@ -135,7 +133,6 @@ def _columns(sections: object, where: str) -> list[str]:
 
 
 def _kinds(section: object, where: str) -> list[str]:
-    """Return the kinds of the section of outcomes as the setting `outcome_kind` has them."""
     if not isinstance(section, dict) or not all(isinstance(kind, str) for kind in section.values()):
         raise SettingsError(
             f'{where}: {OUTCOMES} must be a section of kinds, such as [{OUTCOMES}] with stars = "rating"'

@@ -41,15 +41,15 @@ def terminal(text: str) -> str:
     return "".join(_spelled_out(letter) if _is_hidden(letter) else letter for letter in text)
 
 
-def _is_hidden(letter: str) -> bool:
-    return letter not in _JOINERS and unicodedata.category(letter) in _HIDDEN
-
-
 def _spelled_out(letter: str) -> str:
     code = ord(letter)
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _is_hidden(letter: str) -> bool:
+    return letter not in _JOINERS and unicodedata.category(letter) in _HIDDEN
 
 
 def html(value: object) -> markupsafe.Markup:
@@ -136,7 +136,6 @@ def _json_escape(letter: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """Return `value` in the types that JSON knows."""
     if isinstance(value, Mapping):
         return {plain_text(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

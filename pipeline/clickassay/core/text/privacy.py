@@ -61,7 +61,6 @@ class QueryLabels:
         return tuple(f"result {digest(key, market, url)}" for url in urls)
 
     def _with_users(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Add users_at_least, digest (both null where the run does not have them) and hidden."""
         known = _NOTHING if self._queries is None else self._queries.select(_NOTHING.columns)
         joined = frame.join(known, on=["market", "query"], how="left", maintain_order="left")
         rare = pl.col("users_at_least").fill_null(0) < self.min_users

@@ -56,8 +56,6 @@ def import_baidu_ultr(
 
 @dataclass
 class _Texts:
-    """Grades of each query's texts (digests of title and abstract), and the URLs of these in the log."""
-
     grades: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     urls: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     shown: set[str] = field(default_factory=set)

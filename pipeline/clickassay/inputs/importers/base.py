@@ -185,9 +185,7 @@ class CanonicalFolder:
     ) -> Imported:
         """Count shown and judged results; write ``import.json``: files (name, size, digest), counts, notes.
 
-        importer: its name.
         notes: for the user; they are read after everything is counted.
-        settings: the user's options.
         """
         searches, judgments = self.path / "searches.parquet", self.path / "judgments.parquet"
         if searches.exists():

@@ -135,7 +135,6 @@ def _check(reading: ReadOptions, options: RatingOptions) -> None:
 
 
 def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:
-    """Return the map of each file; None where its ratings are grades."""
     given = (options.grade_map,) if isinstance(options.grade_map, str) else options.grade_map or ()
     if options.cuts is not None and given:
         raise SettingsError("give either --grade-map or --cuts; a map may contain ranges, e.g. 0.25..0.5=1")
@@ -158,7 +157,6 @@ def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:
 def _topic_queries(
     read: Sequence[JudgmentFile], reading: ReadOptions, options: RatingOptions, progress: Progress
 ) -> Mapping[str, str] | None:
-    """Return the query of each topic; None without a query map."""
     if options.query_map is None:
         return None
     if all(file.layout not in OF_TOPICS for file in read):
@@ -200,7 +198,6 @@ def _grade_ratings(
     options: RatingOptions,
     counts: dict[str, int],
 ) -> Iterator[GradedRating]:
-    """Yield the ratings of all files as grades of one scale."""
     keys = [_rating_keys(file, of_file, counts) for file, of_file in zip(read, maps, strict=True)]
     places: list[dict[str, str]] = [{} for _ in read]
     for found, file, by_value in zip(places, read, keys, strict=True):
@@ -226,12 +223,10 @@ def _grade_ratings(
 
 
 def _as_text(name: str) -> str:
-    """Return the name of a file; bytes that are no text are escaped, as in import.json."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
 def _rating_keys(file: JudgmentFile, grade_map: GradeMap | None, counts: dict[str, int]) -> dict[str, str]:
-    """Return the key of each rating as it is written; spam of qrels is 0, unless the map names it."""
     counts["files"] += 1
     counts["ratings_read"] += len(file.ratings)
     keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
@@ -342,7 +337,6 @@ _Row = tuple[str, str, int, str | None]
 
 
 def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder, options: RatingOptions) -> list[_Row]:
-    """Write the distinct rows, and return them; with a column for the judge if some row has one."""
     every = [(row.query, row.url, row.grade, row.judge) for row in rows]
     kept = every if options.repeats else distinct_judgments(every, folder.counts)
     if options.conflicts == "max":

@@ -86,7 +86,6 @@ class _Comments:
 
 
 def _comments(file: Path, progress: Progress) -> _Comments:
-    """Look through a file for what its comments name, as long as every document has one."""
     told: dict[str, str] = {}
     names: defaultdict[str, set[str]] = defaultdict(set)
     endings: defaultdict[str, set[str]] = defaultdict(set)
@@ -164,7 +163,6 @@ def _name_and_rest(comment: str) -> tuple[str, str]:
 
 
 def _queries(sizes: Path, progress: Progress) -> Iterator[str]:
-    """Yield the name of the query of each line: queries are numbered from 1."""
     for number, text in lines(sizes, progress=progress):
         size = base.whole_number(text.strip())
         if not size:
@@ -173,7 +171,6 @@ def _queries(sizes: Path, progress: Progress) -> Iterator[str]:
 
 
 def _query(file: Path, number: int, text: str, fields: list[str], queries: Iterator[str] | None) -> str:
-    """Return the query of a line; take its field away."""
     if queries is not None:
         query = next(queries, None)
         if query is None:

@@ -58,7 +58,6 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> bas
 
 
 def _page(file: Path, number: int, text: str) -> tuple[str, list[str], list[str]]:
-    """Return the query of a page, its results, and its clicks."""
     match = _PAGE.fullmatch(text)
     if match is None:
         raise malformed(file, number, text, expected=_LAYOUT)

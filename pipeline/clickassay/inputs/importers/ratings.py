@@ -88,7 +88,6 @@ def _text(value: object) -> str | None:
 
 
 def _list(place: object, found: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return a list of objects; an empty one if it is not there."""
     value = found.get(name, [])
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         raise _unlike(str(place), value, f"{name}: a list of objects")
@@ -98,7 +97,6 @@ def _list(place: object, found: Mapping[str, Any], name: str) -> list[dict[str, 
 def _rated(
     place: str, query: str, document: object, value: object, counts: dict[str, int], expected: str
 ) -> Iterator[FoundRating]:
-    """Yield a rating after checks of its types; a blank one is counted."""
     if isinstance(document, bool) or not (_text(document) or isinstance(document, int)):
         raise _unlike(place, document, expected)
     if value is None or (isinstance(value, str) and not value.strip()):
@@ -112,7 +110,6 @@ def _rated(
 def _rated_list(
     place: str, query: str, ratings: Sequence[Any], name: str, counts: dict[str, int]
 ) -> Iterator[FoundRating]:
-    """Yield the ratings of a query, whose documents are called by the field `name`."""
     counts[UNRATED] += not ratings
     for position, rating in enumerate(ratings, 1):
         named = rating if isinstance(rating, dict) else {}
@@ -214,7 +211,6 @@ _CLAUSES = ("match", "match_phrase", "match_phrase_prefix", "match_bool_prefix")
 
 
 def _searched(query: object) -> Iterator[str]:
-    """Yield the texts in clauses of full text, wherever they are nested."""
     if isinstance(query, list):
         for part in query:
             yield from _searched(part)
@@ -324,7 +320,6 @@ def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mappi
 
 
 def _json_rows(objects: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    """Yield the rows of JSON; of a dict ``{query: {doc: grade}}`` a row for each grade."""
     for number, found in objects:
         if not rows.is_by_query(found):
             yield f"row {number}", found
@@ -369,7 +364,6 @@ def _value(row: Mapping[str, object], names: tuple[str, ...]) -> object:
 
 
 def _name(value: object) -> str | None:
-    """Return the text or whole number that names a query, a document or a rater; None for anything else."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, (str, int)):
@@ -482,7 +476,6 @@ def _layout_of(file: Path) -> str:
 
 
 def _rater_columns(file: Path) -> list[str]:
-    """Return the columns of numbers of delimited text that has a query, a document and several of them."""
     first = head(file, 1 << 16).decode("utf-8", errors="replace").split("\n")[:2]
     try:
         (_, names), (_, cells) = rows.delimited(file, enumerate(first, 1))

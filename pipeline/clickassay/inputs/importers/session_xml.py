@@ -121,7 +121,6 @@ def sessions_of(
 
 
 def _elements(target: SessionTree, folder: CanonicalFolder, encoding: str, hint: str) -> Iterator[ET.Element]:
-    """Yield the ``<session>`` elements; bare ``&`` are escaped and counted."""
     parser = ET.XMLParser(target=target)  # noqa: S314 - the target refuses a DOCTYPE
     try:
         for _, text in lines(target.source, progress=folder.progress, encoding=encoding, hint=hint):

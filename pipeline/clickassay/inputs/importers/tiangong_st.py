@@ -61,8 +61,6 @@ def import_tiangong_st(
 
 @dataclass
 class _QueryNames:
-    """Names each query_id by its first text, or by itself where it has none."""
-
     counts: dict[str, int]
     of_ids: dict[str, str] = field(default_factory=dict)
 
@@ -79,8 +77,6 @@ class _QueryNames:
 
 @dataclass(frozen=True)
 class _Search:
-    """One interaction with results; clicks are documents, in the order of the file."""
-
     query_id: str
     text: str
     results: list[str]

@@ -129,7 +129,6 @@ class _Session(Session):
         return tuple(clicks)
 
     def _dwell_seconds(self, click: ET.Element, time_ms: int) -> float | None:
-        """Return how long a document was open; None where the log does not say when it was left."""
         text = click.get("endtime", "")
         if not (_CLOCK.fullmatch(text) or _SECONDS.fullmatch(text)):
             return None

@@ -98,8 +98,6 @@ def import_ubi(
 
 @dataclass
 class _Names:
-    """Names in the log: actions that are neither click nor impression, applications, object_id_fields."""
-
     other_actions: Counter[str] = field(default_factory=Counter)
     applications: Counter[str] = field(default_factory=Counter)
     object_id_fields: Counter[str] = field(default_factory=Counter)
@@ -153,7 +151,6 @@ def _stage_event(
 
 
 def _stage_action(document: Document, action: str, others: TableWriter) -> None:
-    """Stage an event that says what was done to a result of a search, with the price of a purchase."""
     query_id, url = document.text("query_id"), document.text("event_attributes", "object", "object_id")
     time_ms, _ = document.time_ms()
     if normalise_query(action) == CLICK:  # the user says that it is none, and a run would take it for one
@@ -166,7 +163,6 @@ def _stage_action(document: Document, action: str, others: TableWriter) -> None:
 def _event_row(
     document: Document, action: str, application: str, url: str | None, counts: dict[str, int]
 ) -> tuple[object, ...]:
-    """Return a row of `EVENTS`; count the first reason for which it cannot be used."""
     keys, ordinal = _keys(document, counts), document.ordinal()
     kind = "impressions" if action == IMPRESSION else "clicks"
     counts[f"{kind}_read"] += 1
@@ -184,7 +180,6 @@ def _event_row(
 def _keys(
     document: Document, counts: dict[str, int]
 ) -> tuple[str | None, int | None, *tuple[str | None, ...]]:
-    """Return query_id, milliseconds, query, user_id, client_id, session_id."""
     text = document.text
     time_ms, no_zone = document.time_ms()
     counts["times_without_zone"] += no_zone
@@ -194,7 +189,6 @@ def _keys(
 
 
 def _check_events(names: _Names, counts: dict[str, int], files: Sequence[Path]) -> None:
-    """Refuse files without UBI in them, and logs whose clicks have another name."""
     where = ", ".join(map(str, files[:3])) + (", …" if len(files) > 3 else "")
     if not counts["events_read"]:
         raise InputError(
@@ -322,7 +316,6 @@ def _hit_lists(queries: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
 
 
 def _places(impressions: pl.LazyFrame, counts: dict[str, int]) -> pl.LazyFrame:
-    """Return distinct (query_id, application, ordinal, url) of the impressions that have all of them."""
     usable = impressions.filter(
         pl.col(_ID).is_not_null(), pl.col("url").is_not_null(), pl.col("ordinal") >= 0
     )
@@ -413,7 +406,6 @@ def _by_id(rows: pl.LazyFrame, side: str) -> pl.LazyFrame:
 
 
 def _searches(known: pl.DataFrame, lists: pl.DataFrame, counts: dict[str, int]) -> pl.DataFrame:
-    """Keep what a search needs; count each other query_id by the first thing that it lacks."""
     counts["searches_read"] = known.height
     left = known.join(lists, on=_ID, how="left")
     needed = {
@@ -436,7 +428,6 @@ def _searches(known: pl.DataFrame, lists: pl.DataFrame, counts: dict[str, int]) 
 
 
 def _clicks(clicks: pl.LazyFrame, log: pl.DataFrame, counts: dict[str, int]) -> pl.DataFrame:
-    """Return the clicks that name query_id, result and time, each once."""
     usable = clicks.select(
         pl.col(_ID).alias("search_id"), pl.col("time_ms").cast(_TIME).alias("timestamp"), "url"
     ).drop_nulls()
@@ -468,7 +459,6 @@ def _with_actions(clicks: pl.DataFrame, actions: pl.LazyFrame, counts: dict[str,
 
 
 def _revenue(actions: pl.LazyFrame) -> pl.DataFrame:
-    """Return the prices of purchases as outcomes, each purchase once."""
     bought = actions.filter(pl.col("price").is_not_null()).unique(maintain_order=False)
     order = ["time_ms", _ID, "url", "price"]
     named = bought.sort(order).select(

@@ -82,15 +82,14 @@ class Document:
             if isinstance(value, str) and value:
                 value = self._json(name, value)
             if value:
-                return [self._hit(name, hit) for hit in self._list(name, value)]
+                if not isinstance(value, list):
+                    self.fail(f"{name} {value!r}", expected="a list of ids")
+                ids = [None if hit is None else self._as_text(hit, name) for hit in value]
+                return [
+                    one or self.fail(f"{name} with {hit!r}", expected="an id for each hit")
+                    for one, hit in zip(ids, value, strict=True)
+                ]
         return []
-
-    def _list(self, name: str, value: object) -> list[object]:
-        return value if isinstance(value, list) else self.fail(f"{name} {value!r}", expected="a list of ids")
-
-    def _hit(self, name: str, hit: object) -> str:
-        text = None if hit is None else self._as_text(hit, name)
-        return text or self.fail(f"{name} with {hit!r}", expected="an id for each hit")
 
     def number(self, *names: str) -> float | None:
         """Return the number in a field, nested by `names`; None where there is none, or another value."""
@@ -201,7 +200,6 @@ def files_of(paths: list[Path]) -> list[Path]:
 
 
 def _kind(file: Path, line: int, index: str, fields: Mapping[str, Any]) -> str | None:
-    """Return the kind of a document by its index, or else by its fields; None for one of another index."""
     named = next((kind for name, kind in _INDICES.items() if name in index), None)
     if named == EVENT and not fields.get("action_name"):
         raise malformed(file, line, json.dumps(fields, default=str), expected="an event with action_name")
@@ -269,7 +267,6 @@ def _parquet_rows(file: Path, progress: Progress) -> Iterator[_Row]:
 
 
 def _plain(batch: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Convert times to milliseconds; drop columns that are not needed and may be large."""
     kept = [
         name for name in batch.schema.names if name != "query" and not name.startswith("query_attributes")
     ]

@@ -72,8 +72,6 @@ def import_yandex(
 
 @dataclass(frozen=True)
 class _Judgments:
-    """Judgment rows (query, url, grade), and whether their queries have a region."""
-
     rows: list[tuple[str, str, int]]
     regions: bool
 
@@ -106,8 +104,6 @@ def _judgment(file: Path, number: int, fields: list[str], *, regions: bool) -> t
 
 @dataclass
 class _QueryNames:
-    """Names the queries of the log as the judgments name them."""
-
     mapping: dict[str, str] | None
     prefix: str  # of queries that the mapping lacks; begins no judged query
     regions: bool

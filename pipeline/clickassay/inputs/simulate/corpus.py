@@ -81,7 +81,9 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     queries: number of queries Q; at least 1. Memory grows with it: with the lists at most about 3 kB a query.
     """
     words = make_words(max(500, queries // 4), rng)
-    lengths = _lengths(queries, rng)
+    drawn = rng.choice(np.arange(1, len(WORD_SHARES) + 1), queries, p=WORD_SHARES)
+    # popular queries, which come first, tend to be short
+    lengths = np.asarray(drawn[np.argsort(drawn + 6 * rng.random(queries), kind="stable")])
     words += longer_words(words, lengths, rng)
     navigational = rng.random(queries) < np.array(NAVIGATIONAL_SHARES)[lengths - 1]
     sizes = rng.integers(DOCUMENTS[0], DOCUMENTS[1] + 1, queries)
@@ -103,12 +105,6 @@ def make_lists(corpus: Corpus, rng: np.random.Generator) -> RankedLists:
     documents = _rank_all(corpus.grades, corpus.navigational, sizes, rng)
     looks = corpus.grades + np.int8(_CLICKBAIT) * corpus.clickbait
     return RankedLists(documents, looks[documents])
-
-
-def _lengths(queries: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Words of each query; the popular ones, which come first, tend to be short."""
-    lengths = rng.choice(np.arange(1, len(WORD_SHARES) + 1), queries, p=WORD_SHARES)
-    return np.asarray(lengths[np.argsort(lengths + 6 * rng.random(queries), kind="stable")])
 
 
 def _grades(
@@ -153,7 +149,6 @@ def _rank(
     sizes: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> NDArray[np.int32]:
-    """Top lists of all rankers: each orders the documents by true score plus its own error."""
     places = np.arange(DOCUMENTS[1])
     present = places < sizes[:, None]
     documents = np.where(present, firsts[:, None] + places, 0)
@@ -238,9 +233,6 @@ def query_texts(words: list[str], lengths: NDArray[np.int64], rng: np.random.Gen
 
 def document_urls(words: list[str], documents: int, rng: np.random.Generator) -> Any:  # noqa: ANN401 - pyarrow
     """URLs below the reserved top-level domain ``.example``; the running number makes them distinct.
-
-    words: at least one word.
-    documents: number of documents D; at least 1.
 
     Returns (D,) Arrow array of strings.
     """

@@ -28,8 +28,6 @@ CLICKED, ADDED_TO_CART, BOUGHT = 0, 1, 2
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of a table; each array is (rows,)."""
-
     search: Integers
 
     def __len__(self) -> int:
@@ -137,7 +135,6 @@ def draw_rows(
 def _search_rows(
     traffic: Traffic, pages: Integers, noise: Noise, rng: np.random.Generator
 ) -> tuple[SearchRows, Bools, Counter[str]]:
-    """Rows of searches, which of the searches can be used, and counts of what was planted."""
     shares = (noise.null_user, noise.null_query, noise.empty_results, noise.null_in_results)
     drawn = rng.random(len(pages))
     flaw = np.asarray(np.sum([drawn >= end for end in np.cumsum(shares)], axis=0, dtype=np.int8))
@@ -193,7 +190,6 @@ def _click_rows(
 def _add_click_noise(
     clicks: ClickRows, usable: Bools, first_search: int, noise: Noise, rng: np.random.Generator
 ) -> tuple[ClickRows, ClickRows, Counter[str]]:
-    """Clicks with repeats, nulls and late ones, orphan clicks, and counts of what was planted."""
     again = clicks.take(rng.random(len(clicks)) < noise.repeated_click)
     mean_return_ms = 60_000
     back_ms = again.time_ms + rng.exponential(mean_return_ms, len(again)).astype(np.int64)

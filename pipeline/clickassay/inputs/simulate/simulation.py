@@ -209,7 +209,6 @@ def _write_log(
     seed: int,
     progress: Progress,
 ) -> Counter[str]:
-    """Write searches and clicks, one period at a time; return counts of what was planted."""
     planted: Counter[str] = Counter()
     waiting = ClickRows.none()  # clicks that come after the end of the period of their search
     searches = parquet_writer(folder / "searches.parquet", search_schema(world.markets))
@@ -243,7 +242,6 @@ def _write_log(
 
 @contextmanager
 def _revenue(folder: Path, corpus: Corpus, seed: int) -> Iterator[RowGroups[ClickRows]]:
-    """Write ``outcomes.parquet``: the prices of what is bought."""
     prices = prices_of(corpus, _stream(seed, _PRICES))
     file = parquet_writer(folder / "outcomes.parquet", OUTCOME_SCHEMA)
     with row_groups(file, partial(outcome_table, prices=prices)) as groups:

@@ -96,7 +96,6 @@ def periods(searches: int) -> Iterator[Period]:
 
 
 def _plan(searches: int) -> tuple[int, Integers]:
-    """Periods a day, at least one an hour, and the searches up to the end of each period."""
     peak = 1.6
     per_day = max(24, int(np.ceil(peak * searches / (DAYS * (PERIOD_SEARCHES - 1)))))
     # Fewest searches in the small hours, most twelve hours later.
@@ -146,7 +145,6 @@ def draw_traffic(
 
 
 def _visits(count: int, bot_share: float, rng: np.random.Generator) -> tuple[Integers, NDArray[np.int8]]:
-    """Give each search the number of its visit (ascending from 0) and its actor."""
     begins = rng.random(count) < NEW_VISIT_SHARE
     actor = np.full(count, HUMAN, dtype=np.int8)
     for _ in range(rng.poisson(count * bot_share / BOT_VISIT_SEARCHES)):
@@ -176,7 +174,6 @@ def _times(visit: Integers, period: Period, rng: np.random.Generator) -> Integer
 
 
 def _sources(visit: Integers, share: float, rng: np.random.Generator) -> Integers:
-    """Index of the search whose query each search has: its own, or that of an earlier one in its visit."""
     own = np.arange(len(visit))
     later = np.diff(visit, prepend=-1) == 0
     repeats = later & (rng.random(len(visit)) < share)

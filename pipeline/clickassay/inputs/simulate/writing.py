@@ -91,7 +91,6 @@ def _result_lists(rows: SearchRows, corpus: Corpus, lists: RankedLists) -> Any: 
 
 
 def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pyarrow
-    """Texts by index, as an array with a dictionary of those that occur; NULL gives a null."""
     occurs = np.zeros(len(texts) + 1, dtype=np.bool_)  # one more, which NULL stands for
     occurs[indices] = True
     has_nulls = bool(occurs[NULL])

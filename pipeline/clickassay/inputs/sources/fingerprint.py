@@ -99,7 +99,6 @@ def file_fingerprint(file: Path) -> FileFingerprint:
 
 
 def _state(file: Path) -> State:
-    """Return what a change of a file changes: size, time of change, and number of the file."""
     state = file.stat()
     return state.st_size, state.st_mtime_ns, state.st_ino
 

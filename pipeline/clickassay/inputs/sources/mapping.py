@@ -106,7 +106,6 @@ def _keys(name: str) -> list[str]:
 
 
 def _columns_of(what: str) -> tuple[Wanted, ...]:
-    """Return the columns that a table may have; of searches, in either shape."""
     more = {"searches": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES}
     return (*CANONICAL.get(what, ()), *more.get(what, ()))
 
@@ -138,7 +137,6 @@ def columns_under(
     """Return what selects each column of files under our names, and its type.
 
     what, file: name of the input and the first of its files, for messages.
-    schema: columns and types of the files.
     names: the columns that have another name there.
 
     Raises InputError if the files lack one.
@@ -188,7 +186,6 @@ def spelled_out(what: str, schema: pl.Schema, names: Names) -> list[str]:
 
 
 def _at(schema: pl.Schema, path: str) -> tuple[pl.Expr, pl.DataType] | None:
-    """Return a column, or a field of records in it, and its type; None if there is no such thing."""
     if path in schema:
         return pl.col(path), schema[path]
     fields = path.split(".")
@@ -200,7 +197,6 @@ def _at(schema: pl.Schema, path: str) -> tuple[pl.Expr, pl.DataType] | None:
 
 
 def _dtype(dtype: object) -> pl.DataType:
-    """Return a type that a record or a list declares as one of its own kind."""
     return dtype() if isinstance(dtype, type) else dtype  # type: ignore[return-value]
 
 
@@ -271,7 +267,6 @@ def rivals(name: str, names: Names, schema: pl.Schema) -> list[str]:
 
 
 def _leaf(path: str, schema: pl.Schema, want: Wanted, rows: pl.LazyFrame | None) -> str | None:
-    """Return a path, or that of a field of its records, which can be what is wanted; None if none can."""
     at = _at(schema, path)
     if at is None:
         return None
@@ -287,7 +282,6 @@ def _leaf(path: str, schema: pl.Schema, want: Wanted, rows: pl.LazyFrame | None)
 
 
 def _fits(column: pl.Expr, dtype: pl.DataType, want: Wanted, rows: pl.LazyFrame | None) -> bool:
-    """Return whether a type can be of the kind of a column, and half of the texts of some rows are of it."""
     is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if want.kind == "any":
         return is_text or dtype.is_numeric()
@@ -337,7 +331,6 @@ def arms_told(what: str, schema: pl.Schema) -> Iterator[str]:
 
 
 def _options(what: str, names: Names) -> str:
-    """Return the options that name columns, as a shell takes them."""
     return " ".join(f"--column {shlex.quote(f'{what}.{name}={path}')}" for name, path in names.items())
 
 
@@ -374,7 +367,7 @@ class LikelyTable:
     """What a file of no known layout may be."""
 
     name: str  # A table of `TABLES`, but for queries.
-    names: Names  # The columns that it calls otherwise.
+    names: Names  # Columns that have another name in the input.
     is_impressions: bool = False  # Whether it has one row for each result shown.
 
     @property

@@ -88,7 +88,6 @@ def check_values(
 
 
 def _other(part: Part, name: str, value: str | None, want: Wanted | None, time_zone: str) -> pl.Expr:
-    """Return the first value of a column that is not that of the folder, as text; null if there is none."""
     dtype, from_text = part.written[name], part.format != "parquet"
     own = None
     if want is not None:

@@ -51,7 +51,6 @@ def _said(left_out: Sequence[tuple[str, int]]) -> str:
 def find_files(what: str, path: str | Path) -> Found:
     """List the data files behind a path.
 
-    what: name of the input, for messages.
     path: a file, which may have any name; a folder; or a glob, which also matches folders. Below a folder or
       the first wildcard, names that start with . or _ are hidden.
 
@@ -80,7 +79,6 @@ def find_files(what: str, path: str | Path) -> Found:
 
 
 def _starts(what: str, place: Path, walk: "_Walk") -> tuple[Path, Iterator[Path] | None]:
-    """Return the root of a path, and the files and folders that it names; None for a single file."""
     if place.is_file():
         check_no_lake_above(what, place)
         return place.parent, None
@@ -157,7 +155,6 @@ class _Walk:
                     yield from self.matches(entry, rest)
 
     def _below(self, folders: Sequence[Path]) -> Iterator[tuple[Path, list[Path]]]:
-        """Yield folders and those below, with what is visible in each; what links lead to comes last."""
         seen: set[tuple[int, int]] = set()
         own = deque(folder for folder in folders if not folder.is_symlink())
         links = deque(folder for folder in folders if folder.is_symlink())

@@ -102,7 +102,6 @@ def _passing(gate: Gate) -> type[StreamRequestHandler]:
 
 
 def _head_of(client: socket.socket) -> bytes:
-    """Read a request to the end of its head; requests here have no bodies."""
     read = b""
     while b"\r\n\r\n" not in read and len(read) < _LONGEST_HEAD:
         piece = client.recv(_PIECE)
@@ -113,7 +112,6 @@ def _head_of(client: socket.socket) -> bytes:
 
 
 def _pass_on(client: socket.socket, store: socket.socket) -> None:
-    """Pass on bytes both ways, until a side ends."""
     other = {client: store, store: client}
     with selectors.DefaultSelector() as waiting:
         for side in other:
@@ -130,7 +128,6 @@ def _pass_on(client: socket.socket, store: socket.socket) -> None:
 
 
 def _proxy_of(scheme: str, host: str) -> SplitResult | None:
-    """Return the proxy that the environment names for a host."""
     known = getproxies()
     address = known.get(scheme) or known.get("all")
     if not address or proxy_bypass(host):

@@ -81,7 +81,6 @@ def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silen
 
 
 def _refuse_split(table: Input, files: Collection[Path]) -> None:
-    """Refuse a search whose rows lie in several files, each of which was read by itself."""
     if len(files) < 2:
         return
     ids = pl.concat([scan_parquet(file).select("search_id").unique() for file in sorted(files)])
@@ -96,7 +95,6 @@ def _refuse_split(table: Input, files: Collection[Path]) -> None:
 def _write(
     table: Input, files: Sequence[Path], folder: Path, name: str, first: int, progress: Progress
 ) -> Rows:
-    """Write searches and clicks of some files; return the rows by step and reason of the funnel."""
     rows = table.opened(files)
     halves = _Halves(table, folder, name, first)
     if halves.collect(_batches(rows), progress):
@@ -144,7 +142,6 @@ def _first_position(table: Input) -> int:
 
 
 def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """Yield rows in batches; of none, an empty batch."""
     batch = None
     for batch in rows.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming"):
         yield batch
@@ -153,7 +150,6 @@ def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def _sorted(rows: pl.LazyFrame, folder: Path) -> Path:
-    """Write rows so that the rows of a search lie together; on disk where they do not fit into memory."""
     given, place = folder / "rows.parquet", folder / "sorted.parquet"
     rows.sink_parquet(given, compression="lz4")
     config: dict[str, Any] = {"temp_directory": str(folder / "spilled"), "memory_limit": "2GB"}
@@ -201,7 +197,6 @@ class _Halves:
         return bool(ids.select(pl.len() == pl.col("search_id").n_unique()).collect(engine="streaming").item())
 
     def _usable(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows with all that an impression needs, without the others, which are counted."""
         self.counts["read", ""] += rows.height
         for name in ("search_id", "url", "position"):
             self.counts["rejected", f"null {name}"] += rows[name].null_count()

@@ -37,7 +37,6 @@ def files_of(what: str, address: str, sizes: Mapping[str, int]) -> Iterator[tupl
 
     Names are those of the keys where a disk takes them; the file of what stands for a folder has no ending.
 
-    what: name of the input, for messages.
     address: a prefix that stands for a folder, or a glob, without the bucket; '' for the whole of it.
     sizes: by key, the size of the object.
 
@@ -60,7 +59,6 @@ def files_of(what: str, address: str, sizes: Mapping[str, int]) -> Iterator[tupl
 
 
 def _matches(parts: Sequence[str], patterns: Sequence[str]) -> bool:
-    """Tell whether the first parts match a glob: what lies below a match belongs to it."""
     if not patterns:
         return True
     head, rest = patterns[0], patterns[1:]

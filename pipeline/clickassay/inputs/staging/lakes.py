@@ -27,9 +27,8 @@ _INSTALL = "install: pip install 'clickassay[lake]'"
 def lake_rows(what: str, place: Path, names: Names, progress: Progress = silent) -> Made | None:
     """Write the rows of a table of Delta Lake or Iceberg; None where no such table lies.
 
-    what: name of the input.
     place: the folder of the table; of Iceberg also a file ``….metadata.json``, which names its version.
-    names: the columns that it calls otherwise.
+    names: columns that have another name in the input.
 
     Raises InputError if the table cannot be read, or a package is missing.
     """
@@ -125,7 +124,6 @@ def _refuse_elsewhere(what: str, place: object, files: Iterable[str]) -> None:
 
 
 def _newest_metadata(what: str, place: Path) -> Path:
-    """Return the metadata of the present version: of the hint, else of the highest number."""
     folder = place / "metadata"
     hint = folder / "version-hint.text"
     if hint.is_file():

@@ -113,7 +113,8 @@ class ShownRows:
         found = self.rows[self.at].select("search_id", *shared, *page).with_columns(self._earliest())
         for name in shared:
             if self.rows[name].null_count():
-                found = found.with_columns(self._first_known(name))
+                # some rows of a search may have no value
+                found = found.with_columns(self._of_each(pl.col(name).drop_nulls().first()))
         if ambiguous.any():
             found = found.filter(pl.Series(good))
         table = found.to_arrow(compat_level=NO_COPY)
@@ -130,7 +131,6 @@ class ShownRows:
         return in_order
 
     def _ambiguous(self, shared: Sequence[str]) -> Bools:
-        """Return which searches have rows that differ in what they share: their id is of several searches."""
         ambiguous, inside = np.zeros(len(self.at), bool), np.ones(self.rows.height, bool)
         inside[self.at] = False
         for name in shared:
@@ -139,23 +139,17 @@ class ShownRows:
                 ambiguous |= values.to_numpy() > 1
         return ambiguous
 
-    def _first_known(self, name: str) -> pl.Series:
-        """Return the value of each search, where some of its rows have none."""
-        return self._of_each(pl.col(name).drop_nulls().first())
-
     def _of_each(self, value: pl.Expr) -> pl.Series:
         each = self.rows.group_by("search_id", maintain_order=True).agg(value.alias("value"))
         return each["value"].alias(value.meta.output_name())
 
     def _earliest(self) -> pl.Series:
-        """Return the first time of each search; null where no row has one."""
         late = np.iinfo(np.int64).max
         times = self.rows["timestamp"].fill_null(late).to_numpy()
         series = pl.Series("timestamp", np.minimum.reduceat(times, self.at) if len(self.at) else times)
         return series.set(series == late, None)
 
     def _lists(self, listed: Bools, good: Bools) -> pa.LargeListArray:
-        """Return the results of each good search, of the rows that are listed."""
         urls = self.rows["url"]
         if listed.all():
             offsets = np.append(self.at, len(urls))

@@ -57,8 +57,6 @@ _A_MOMENT = 0.1
 
 @dataclass(frozen=True)
 class _Listed:
-    """An object as it was listed: its key, size, time of change and entity tag."""
-
     key: str
     size: int
     changed: str
@@ -79,10 +77,9 @@ class _Listed:
 def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> Made:
     """Copy the objects behind an address into the scratch folder.
 
-    what: name of the input.
     url: ``s3://bucket/key``, a prefix that stands for a folder, or a glob; ``gs://``, ``az://``; or the
       ``https://`` address of one file.
-    names: the columns that it calls otherwise: of a Delta table only needed columns are copied.
+    names: columns that have another name in the input: of a Delta table only needed columns are copied.
 
     Raises InputError if nothing is there, it may not be read, or an object is changed meanwhile.
     """
@@ -351,8 +348,6 @@ def _is_odd(key: str) -> bool:
 
 
 class _Errors:
-    """A context that turns errors of an object store into one line with the remedy."""
-
     def __init__(self, place: _Place) -> None:
         self._what, self._base, self._kind, self._gate = place.what, place.base, place.scheme, place.gate
 
@@ -403,13 +398,11 @@ _MOST_SIGNS = 200
 
 
 def _short(error: BaseException) -> str:
-    """Return the first line of an error of obstore, which goes on with what it was made of."""
     text = without_secrets(first_line(error))
     return text if len(text) <= _MOST_SIGNS else f"{text[:_MOST_SIGNS]}…"
 
 
 def _copy(place: _Place, keys: dict[Path, _Listed], progress: Progress) -> None:
-    """Copy objects, several at once; progress is in bytes."""
     needed = sum(one.size for one in keys.values())
     free = shutil.disk_usage(next(iter(keys)).parent).free
     if needed > free:
@@ -465,7 +458,7 @@ def _again(place: _Place, one: _Listed, start: int, end: int) -> bytes:
         try:
             read = place.read(one, start, end)
         except InputError as error:
-            if not _may_pass(error):
+            if not isinstance(error.__cause__, _obstore("").exceptions.GenericError):
                 raise
         else:
             if len(read) == end - start:
@@ -477,8 +470,3 @@ def _again(place: _Place, one: _Listed, start: int, end: int) -> bytes:
             f"{place.what}: {place.base}/{one.key} ends after {start + len(read):,} bytes; run again"
         )
     return read
-
-
-def _may_pass(error: InputError) -> bool:
-    known = _obstore("").exceptions
-    return isinstance(error.__cause__, known.GenericError)

@@ -21,8 +21,7 @@ def staged(
 ) -> str | Path | Made:
     """Return the files of an input: as they lie here, or made in the scratch folder.
 
-    what: name of the input.
-    names: the columns that it calls otherwise.
+    names: columns that have another name in the input.
     held: whether the rows of a frame may stay in memory.
 
     Raises InputError if it cannot be read where it lies.

@@ -80,8 +80,6 @@ class InputSql:
 def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
     """Write the rows of SQL as Parquet.
 
-    what: name of the input, for messages.
-
     Raises InputError if the text is not one SELECT, cannot be run, or gives no column; or the database is in
     use.
     """
@@ -135,7 +133,6 @@ def _connection(what: str, sql: InputSql, folder: Path) -> duckdb.DuckDBPyConnec
 
 
 def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> Any:  # noqa: ANN401 - JSON
-    """Return the SQL as DuckDB's tree of it, if it is one SELECT."""
     if not is_text(sql.text):
         raise InputError(f"{what}: {sql} is not UTF-8; convert it to UTF-8")
     with _failures(what, sql):
@@ -155,15 +152,12 @@ def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) ->
 
 @dataclass(frozen=True)
 class _Named:
-    """A path in SQL."""
-
     written: str  # As it stands there.
     path: str  # As DuckDB is given it.
     files: tuple[Path, ...]  # The files that are there now.
 
 
 def _named(tree: Any, sql: InputSql, connection: duckdb.DuckDBPyConnection) -> list[_Named]:  # noqa: ANN401
-    """Return the paths of a tree, which then count from the folder of the SQL in the tree too."""
     functions = connection.table_function("duckdb_functions").project("function_name, parameters").fetchall()
     readers = {name.lower() for name, parameters in functions if parameters and parameters[0] in _PATH}
     known = [("duckdb_tables", "table_name"), ("duckdb_views", "view_name")]
@@ -208,7 +202,6 @@ def _nodes(tree: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - a tree of J
 
 
 def _texts(nodes: list[Any]) -> Iterator[dict[str, Any]]:
-    """Yield the literal texts among arguments, in lists and casts too."""
     for node in nodes:
         one = node.get("expression", node)
         if one["class"] == "CONSTANT" and one["literal"]["kind"] == "STRING":
@@ -231,13 +224,11 @@ def _confine(sql: InputSql, connection: duckdb.DuckDBPyConnection, folder: Path,
 
 
 def _beside(file: Path, sql: InputSql) -> list[Path]:
-    """Return the log of changes that a database may have."""
     is_database = file == sql.database or file.suffix in (".duckdb", ".db", ".ddb")
     return [file.with_name(f"{file.name}.wal")] if is_database else []
 
 
 def _fingerprints(what: str, sql: InputSql, named: list[_Named]) -> list[FileFingerprint]:
-    """Return the identity of each file that the SQL reads, the database among them."""
     files = sorted({file for one in named for file in one.files})
     files += [] if sql.database is None else [sql.database]
     files += [log for file in files for log in _beside(file, sql) if log.exists()]
@@ -248,7 +239,6 @@ def _fingerprints(what: str, sql: InputSql, named: list[_Named]) -> list[FileFin
 
 
 def _identity(what: str, sql: InputSql, known: list[FileFingerprint]) -> FileFingerprint:
-    """Return the identity of the text and of the files that it reads."""
     whole = hashlib.sha256("\n".join([sql.text, *(one.digest for one in known)]).encode()).hexdigest()
     name = sql.file.name if sql.file is not None else f"{what}.sql"
     return FileFingerprint(
@@ -258,7 +248,6 @@ def _identity(what: str, sql: InputSql, known: list[FileFingerprint]) -> FileFin
 
 @contextmanager
 def _failures(what: str, sql: InputSql, named: Sequence[_Named] = ()) -> Iterator[None]:
-    """Turn an error of DuckDB into one line with the remedy."""
     try:
         yield
     except duckdb.Error as error:

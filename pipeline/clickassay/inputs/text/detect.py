@@ -129,7 +129,9 @@ def recognise(file: Path) -> Recognised:
     if raw.startswith(_PARQUET):
         return _recognised(file, *_of_columns(file, _parquet_columns(file), "parquet"), ())
     lines = _whole_lines(raw)
-    shown = tuple(_shown(line) for line in lines[:_SHOWN_LINES])
+    shown = tuple(
+        line if len(line) <= _SHOWN_SIGNS else line[:_SHOWN_SIGNS] + "…" for line in lines[:_SHOWN_LINES]
+    )
     return _recognised(file, *_of_text(file, lines), () if b"\0" in raw else shown)
 
 
@@ -140,15 +142,10 @@ def _recognised(file: Path, layout: Layout, problem: str, head: tuple[str, ...])
 
 
 def _whole_lines(raw: bytes) -> list[str]:
-    """Return the lines that are not blank and end inside the head; bytes of any encoding are taken."""
     text = raw.decode("utf-8", errors="replace")
     lines = rows.split_lines(text)
     whole = lines[:-1] if len(raw) == _HEAD_BYTES and len(lines) > 1 else lines
     return [line for line in whole if line.strip()]
-
-
-def _shown(line: str) -> str:
-    return line if len(line) <= _SHOWN_SIGNS else line[:_SHOWN_SIGNS] + "…"
 
 
 # ---- tables ----------------------------------------------------------------------------------------
@@ -204,7 +201,6 @@ def _foreign(names: Sequence[str], form: str) -> Layout:
 
 
 def _unread_by_runs(file: Path, form: str) -> str:
-    """Return why a run would not read a table, with what to do; empty if it would."""
     named = format_of(file) or ("parquet" if form == "parquet" else None)
     if named == form or {named, form} == {"csv", "tsv"}:
         return ""
@@ -221,7 +217,10 @@ def _unread_by_runs(file: Path, form: str) -> str:
 def _of_text(file: Path, lines: Sequence[str]) -> tuple[Layout, str]:
     first = lines[0].lstrip()
     if first.startswith(_XML):
-        return _of_xml("\n".join(lines[:_LINES])), ""
+        text = "\n".join(lines[:_LINES])
+        if re.search(r"<sessiontrack|<clueweb\d\did>", text):
+            return TREC_SESSION, ""
+        return TIANGONG if "<session" in text and "<query_id>" in text else UNKNOWN, ""
     if first.startswith(("{", "[")):
         return _of_json(file, "\n".join(lines))
     form, _ = rows.form_of(lines)
@@ -232,12 +231,6 @@ def _of_text(file: Path, lines: Sequence[str]) -> tuple[Layout, str]:
         return named
     told = lines[1 if rows.are_names(first.split()) else 0 : _LINES]
     return next((layout for layout, fits in _LINE_LAYOUTS if fits(told)), UNKNOWN), ""
-
-
-def _of_xml(text: str) -> Layout:
-    if re.search(r"<sessiontrack|<clueweb\d\did>", text):
-        return TREC_SESSION
-    return TIANGONG if "<session" in text and "<query_id>" in text else UNKNOWN
 
 
 _DOCUMENTS = (
@@ -268,7 +261,6 @@ def _of_json(file: Path, text: str) -> tuple[Layout, str]:
 
 
 def _first_object(text: str) -> tuple[str, dict[str, object]]:
-    """Return the form of JSON, and its first object; an empty one where there is none."""
     hits = re.search(r'"hits"\s*:\s*\[', text)
     start = hits.end() if hits else int(text.startswith("["))
     try:
@@ -300,7 +292,6 @@ def _mostly(pattern: str, *, comments: str | None = None) -> Callable[[Sequence[
 
 
 def _is_yahoo(lines: Sequence[str]) -> bool:
-    """Return whether every line is: query cookie time, ten URLs, n, and n pairs."""
     rows = [line.split("\t" if "\t" in line else None) for line in lines]
     return bool(rows) and all(
         len(row) > 13 and row[2].isdigit() and row[13].isdigit() and len(row) == 14 + 2 * int(row[13])
@@ -320,7 +311,6 @@ def _is_baidu(lines: Sequence[str]) -> bool:
 
 
 def _is_yandex_labels(lines: Sequence[str]) -> bool:
-    """Return whether lines are labels of Yandex: qrels of four numbers have 0 in the second place."""
     rows = [line.split("\t") for line in lines]
     fits = all(len(row) == 4 and row[3] in ("0", "1") and row[2].isdigit() for row in rows)
     return fits and any(row[1] not in ("0", "Q0") for row in rows)

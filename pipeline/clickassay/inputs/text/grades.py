@@ -121,7 +121,6 @@ def parse_grade_map(text: str) -> GradeMap:
 
 
 def _parts(text: str) -> list[tuple[str, int]]:
-    """Return (value, grade) of each part; a value may have commas, as 1,5 has."""
     found, place = [], 0
     while place < len(text):
         part = _PART.match(text, place)
@@ -190,13 +189,14 @@ def _by_map(places: Mapping[str, str], grade_map: GradeMap) -> dict[str, int]:
             lacks = f"found the rating {key!r}, which --grade-map lacks; add {key}=GRADE, or {key}=none if"
             no_number = f"{place}: found the rating {key!r}; expected a number for --cuts"
             is_map = grade_map.values or _number(key) is not None
-            text = f"{place}: {lacks} nobody judged it (found: {_listed(places)})"
+            more = f" and {len(places) - _MOST_LISTED:,} more" if len(places) > _MOST_LISTED else ""
+            listed = ", ".join(list(places)[:_MOST_LISTED]) + more
+            text = f"{place}: {lacks} nobody judged it (found: {listed})"
             raise InputError(text if is_map else no_number)
     return {key: grade for key, grade in grades.items() if grade is not None}
 
 
 def _fault(places: Mapping[str, str], max_grade: int | None) -> tuple[str, str] | None:
-    """Return the first rating that is no grade, and why; None where all are grades of one scale."""
     numbers = {key: _number(key) for key in places}
     for key, number in numbers.items():
         if number is None:
@@ -217,7 +217,6 @@ def _fault(places: Mapping[str, str], max_grade: int | None) -> tuple[str, str] 
 
 
 def _is_plausible(numbers: Sequence[float]) -> bool:
-    """Return whether whole numbers are grades of one scale: low, or without gaps."""
     highest = max(numbers, default=0)
     return highest <= _PLAUSIBLE or (
         highest <= HIGHEST_GRADE and highest - min(numbers) + 1 == len(set(numbers))
@@ -230,7 +229,6 @@ def _refused(
     faults: Sequence[tuple[str, str] | None],
     max_grade: int | None,
 ) -> InputError:
-    """Return the error for the first fault, with an option for each file in their order."""
     place, key, fault = next(
         (places[found[0]], *found) for places, found in zip(files, faults, strict=True) if found
     )
@@ -333,16 +331,11 @@ def _with_kept(
     return grades, how
 
 
-def _lie_between_grades(numbers: Sequence[float]) -> bool:
-    """Return whether numbers are those of a usual scale, some of them halves or other fractions."""
-    has_fractions = any(number != int(number) for number in numbers)
-    return has_fractions and min(numbers) >= 0 and 1 < max(numbers) <= _PLAUSIBLE
-
-
 def _suggested_cuts(numbers: Sequence[float]) -> tuple[list[float], str]:
     low, high = numbers[0], numbers[-1]
     found = f"{len(numbers):,} different numbers from {low:g} to {high:g}"
-    if _lie_between_grades(numbers):
+    has_fractions = any(number != int(number) for number in numbers)
+    if has_fractions and low >= 0 and 1 < high <= _PLAUSIBLE:
         cuts = [grade - 0.5 for grade in range(1, math.floor(high + 0.5) + 1)]
         return cuts, f"{found}; a guess by rounding, halves up: check it"
     parts = _TOP_OF_SUGGESTED + 1
@@ -363,12 +356,6 @@ def _graded_words(words: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
             (word, str(grade)) for grade, word in enumerate(scale) if word in words
         ], "a guess by the usual order of words: check it"
     return [(word, "?") for word in words[:_MOST_LISTED]], ""
-
-
-def _listed(places: Mapping[str, str]) -> str:
-    keys = list(places)
-    more = f" and {len(keys) - _MOST_LISTED:,} more" if len(keys) > _MOST_LISTED else ""
-    return ", ".join(keys[:_MOST_LISTED]) + more
 
 
 def _number(text: str) -> float | None:

@@ -64,8 +64,6 @@ def opened(file: Path, expected: str = "a text file") -> Iterator[Opened]:
 
 
 class _WithLineFeeds(io.RawIOBase):
-    """A text whose lines end with carriage returns alone, with line feeds."""
-
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
 

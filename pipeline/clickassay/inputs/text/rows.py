@@ -191,10 +191,15 @@ def json_objects(
     """
     lines, is_first = iter(numbered), True
     for number, text in lines:
-        if not text.strip():
+        bare = text.strip()
+        if not bare:
             counts["blank_lines"] += 1
-        elif is_first and _opens_a_document(text.strip()):
-            yield from _of_document(file, "\n".join(chain([text], (more for _, more in lines))), expected)
+        elif is_first and (bare.startswith("[") or (bare.startswith("{") and not bare.endswith("}"))):
+            document = json_document(file, "\n".join(chain([text], (more for _, more in lines))))
+            for place, found in enumerate(objects_in(document), 1):
+                if not isinstance(found, dict):
+                    raise malformed(file, place, json.dumps(found), expected=expected)
+                yield place, found
         else:
             loaded = _loaded(text)
             if not isinstance(loaded, dict):
@@ -224,19 +229,7 @@ def objects_in(document: object) -> list[Any]:
     return [document] if hits is None else hits
 
 
-def _opens_a_document(text: str) -> bool:
-    return text.startswith("[") or (text.startswith("{") and not text.endswith("}"))
-
-
-def _of_document(file: Path, text: str, expected: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, found in enumerate(objects_in(json_document(file, text)), 1):
-        if not isinstance(found, dict):
-            raise malformed(file, number, json.dumps(found), expected=expected)
-        yield number, found
-
-
 def _hits(found: object) -> list[Any] | None:
-    """Return the documents of a search response of OpenSearch or Elasticsearch; None for anything else."""
     outer = found.get("hits") if isinstance(found, dict) else None
     inner = outer.get("hits") if isinstance(outer, dict) else None
     return inner if isinstance(inner, list) else None

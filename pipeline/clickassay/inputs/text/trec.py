@@ -141,8 +141,6 @@ def qrels_lines(
 ) -> pl.DataFrame:
     """Return line (from 1), query, doc, grade, text of each line of qrels; the grade as it is written.
 
-    file: for messages.
-    numbered: its lines, numbered.
     counts: ``blank_lines`` grows by the lines skipped.
     short: whether lines 'query doc grade' are read too.
 
@@ -352,7 +350,6 @@ _EXPECTED = {"score": "a finite number", "number": "a number of 0 or more"}
 
 
 def _expected_grade(frame: pl.DataFrame, source: Source) -> str:
-    """Return what a grade must be, and for a file the command that makes grades of all its ratings."""
     whole = f"a whole grade of {SMALLEST_GRADE}..{LARGEST_GRADE}"
     if not isinstance(source, str | Path):
         return f"{whole} (100 may be a gain: `clickassay import judgments` converts gains to grades)"

@@ -20,10 +20,7 @@ _MOST_TEXTS = 1_000
 
 
 class Actions:
-    """The texts of actions that were met, by number, and the kind of each.
-
-    settings: which actions are signals.
-    """
+    """The texts of actions that were met, by number, and the kind of each."""
 
     def __init__(self, settings: Settings) -> None:
         self._wanted = frozenset(settings.signal)

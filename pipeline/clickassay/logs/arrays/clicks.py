@@ -143,7 +143,6 @@ class ClickReader:
         return ReadClicks(clicks, unknown)
 
     def _url_numbers(self, chunk: Chunk) -> tuple[Small, pl.Series]:
-        """Return the number of each URL, and the texts of URLs that no list shows."""
         if not self._by_url:
             return np.full(chunk.height, NO_URL, np.int32), pl.Series(dtype=pl.String)
         numbers = self._urls.known(chunk.numbers("url_key"))
@@ -250,7 +249,6 @@ def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
 
 
 def _normal_urls(as_read: Small, urls: Urls) -> Small:
-    """Return the number of the normal form of each URL; below 0 where no list shows it."""
     if not urls.normal.count:
         return np.full(len(as_read), UNKNOWN, np.int32)
     return np.where(as_read >= 0, urls.normal.values.take(as_read, mode="clip"), np.int32(UNKNOWN))

@@ -167,7 +167,6 @@ class ArraySessioniser:
         self.carry_over = CarryOver(open_searches, again)
 
     def _add_outcomes(self, given: GivenOutcomes, formed: Formed) -> None:
-        """Add up the outcomes of sessions, and count the rows that were given for them."""
         counted: list[tuple[str, bool, int]] = []
         for name, first, values, rows in given.of_sessions(formed, self._ids.known):
             counted += [(name, may_change, number) for may_change, number in rows.items() if number]
@@ -192,7 +191,6 @@ class ArraySessioniser:
     def _read_clicks(
         self, rows: pl.LazyFrame, report: Callable[[int, int], None]
     ) -> tuple[ReadClicks, ReadClicks | None]:
-        """Return the usable clicks, and the usable rows with other actions where there may be some."""
         carried, self.carry_over = self.carry_over, None
         every, faults, of_actions = self._clicks.read(
             rows, lambda read: report(0, read), None if carried is None else carried.clicks, self._health
@@ -211,7 +209,6 @@ class ArraySessioniser:
         return read, others
 
     def _count_searches(self, searches: Searches, faults: Counter[str], counts: Flags) -> None:
-        """Count searches as they are kept now; carried searches were counted before."""
         shown, none = self.shown, np.zeros(len(searches), bool)
         left_out = ~shown.queries.is_kept.values.take(searches.query) if self._only_judged else none
         shortened, merged = (
@@ -270,7 +267,6 @@ class ArraySessioniser:
         self.funnel.count_actions([row for row in (*self._new_actions, *rows) if row[-1]])
 
     def _kinds(self, read: ReadClicks, acted: AttributedClicks) -> Rows:
-        """Return the kind of each action in time."""
         action = read.clicks.action
         if self.actions is None or action is None:
             return np.zeros(len(acted.click), np.int64)
@@ -280,7 +276,6 @@ class ArraySessioniser:
         return "" if self.actions is None else self.actions.signal(kind)
 
     def _add_masks(self, kind: int, first: Rows, masks: Rows, formed: Formed) -> None:
-        """Count sessions that have a signal: their first searches, and the masks of its results."""
         for sums, chosen in self._closed_and_open(formed, first):
             sums.add_signal(self._signal(kind), formed.searches, first[chosen], masks[chosen])
 

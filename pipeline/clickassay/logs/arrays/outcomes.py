@@ -49,17 +49,12 @@ class GivenOutcomes:
 
 def derived_outcomes(formed: Formed, settings: Settings) -> Iterator[tuple[str, Rows]]:
     """Yield name, and first searches of the sessions that have it: the outcome is 1 there."""
-    found = {"abandoned": _abandoned, "reformulated": _reformulated}
-    for name in sorted(settings.outcome):
-        yield name, found[name](formed, settings.reformulation_ms)
-
-
-def _abandoned(formed: Formed, _reformulation_ms: int) -> Rows:
-    is_clicked = np.zeros(len(formed.searches), bool)
-    is_clicked[formed.sessions.search] = True
-    first = formed.sessions.first
-    abandoned: Rows = first[~is_clicked[first]]
-    return abandoned
+    if "abandoned" in settings.outcome:
+        is_clicked = np.zeros(len(formed.searches), bool)
+        is_clicked[formed.sessions.search] = True
+        yield "abandoned", formed.sessions.first[~is_clicked[formed.sessions.first]]
+    if "reformulated" in settings.outcome:
+        yield "reformulated", _reformulated(formed, settings.reformulation_ms)
 
 
 def _reformulated(formed: Formed, reformulation_ms: int) -> Rows:

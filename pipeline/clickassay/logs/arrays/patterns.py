@@ -155,7 +155,6 @@ class PatternCounts:
         )
 
     def _signal_table(self, configurations: "Configurations") -> pl.DataFrame:
-        """Return the table of signals, put in order by numbers: texts take several times as long."""
         names = sorted(self._signals)
         parts = [self._rows_of(self._signals[name], configurations) for name in names]
         if not parts:
@@ -175,7 +174,6 @@ class PatternCounts:
         )
 
     def _rows_of(self, sums: Sums, configurations: "Configurations") -> tuple[Rows, Rows, Rows, Rows]:
-        """Return the place of the configuration, fold, mask and sessions of sums."""
         ranked, _ = self._ranked(sums, configurations)
         rows = [(*self._layout.unpacked(section), section.sessions) for section in ranked.sections()]
         empty = (np.zeros(0, np.int64),) * 4
@@ -184,7 +182,6 @@ class PatternCounts:
         return place, fold, mask, sessions
 
     def _outcome_table(self, configurations: "Configurations") -> pl.DataFrame:
-        """Return the table of outcomes: given ones, and the ones that are 1 where a session has them."""
         parts = [OUTCOMES.empty()]
         ids = ids_of(configurations.digests)
         for name, sums in self._ones.items():
@@ -205,7 +202,6 @@ class PatternCounts:
         return OUTCOMES.canonical(pl.concat(typed))
 
     def _ranked(self, sums_of: Sums, configurations: "Configurations") -> tuple[Sums, pl.DataFrame]:
-        """Return sums by the place of the configuration in place of the list, and sessions by click mask."""
         layout = sums_of.layout
         ranked, by_mask = Sums(layout), [pl.DataFrame(schema=_MASKS)]
         for section in sums_of.sections(drained=True):
@@ -221,7 +217,6 @@ class PatternCounts:
 
 
 def _numbers(searches: Searches, first: Rows) -> Rows:
-    """Return the number of the list of each search, and in its lowest bit whether the page is the first."""
     numbers: Rows = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
     return numbers
 
@@ -231,7 +226,6 @@ _BEGUN = {"market": pl.String, "is_kept": pl.Boolean, "first": pl.Boolean, "sess
 
 
 def _summed(frames: Sequence[pl.DataFrame], what: str) -> pl.DataFrame:
-    """Add up a column of frames by all others."""
     return pl.concat(frames).group_by(pl.exclude(what)).agg(pl.col(what).sum())
 
 
@@ -253,7 +247,6 @@ def _by_market(
 def _pattern_pieces(
     ranked: Sums, layout: WordLayout, configurations: "Configurations"
 ) -> Iterator[pl.DataFrame]:
-    """Yield the pattern table of sums by the place of the configuration."""
     for section in ranked.sections():
         places, folds, masks = layout.unpacked(section)
         first = int(places[0])

@@ -65,7 +65,6 @@ def repeated_ids(searches: pl.LazyFrame) -> Rows:
 
 
 def _repeated(ids: pl.LazyFrame, rows: int, part: int, parts: int) -> Rows:
-    """Return the ids that occur again in one of so many parts."""
     chosen = ids if parts == 1 else ids.filter(pl.col("id").hash(1) % parts == part)
     values, end = np.empty(rows // parts + rows // 8, np.int64), 0
 
@@ -143,7 +142,6 @@ def _with_ids(searches: pl.LazyFrame, fingerprints: Rows) -> pl.DataFrame:
 
 
 def _fingerprint(frame: pl.LazyFrame) -> pl.Expr:
-    """Return the fingerprint of a search id: a whole number is its own, a text has its hash."""
     ids = pl.col("search_id")
     is_text = frame.collect_schema()["search_id"] == pl.String
     return pl.when(ids.is_not_null()).then(ids.hash().reinterpret(signed=True)) if is_text else ids

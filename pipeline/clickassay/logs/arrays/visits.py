@@ -101,7 +101,6 @@ def visits(
 
 
 def _in_order(searches: Searches, rows: Rows, *keys: NDArray[Any]) -> Rows:
-    """Return rows in the order of keys, then of time and search id."""
     texts = searches.id_text
     ids = searches.id[rows] if texts is None else texts.gather(rows).rank("dense").to_numpy()
     return rows[order_of(*(key[rows] for key in keys), searches.time[rows], ids)]

@@ -110,7 +110,6 @@ class SparkEngine:
         return place
 
     def _files_here(self, place: str, schema: "StructType") -> list[Path]:
-        """Return the files of a written folder, in its order; fetched one by one if on another machine."""
         written = sorted(self._read(place, schema).inputFiles())
         lying = [Path(unquote(urlparse(file).path)) for file in written]
         if all(urlparse(file).scheme == "file" for file in written) and all(file.exists() for file in lying):

@@ -132,7 +132,6 @@ def read_for_spark(
 
 
 def _renamed(what: str, source: str, rows: "DataFrame", names: Names) -> "DataFrame":
-    """Return rows with further columns under our names; fields of records are meant by a name with dots."""
     from pyspark.errors import AnalysisException  # noqa: PLC0415 - an extra
 
     for name, path in names.items():
@@ -208,7 +207,6 @@ def _read_whole(
 
 
 def _check_floats(what: str, source: str, raw: "DataFrame", wanted: Sequence[Wanted]) -> None:
-    """Refuse floats that are no whole numbers where these are meant."""
     for want in wanted:
         dtype = dict(raw.dtypes).get(want.name, "")
         if dtype not in _FLOATS or want.kind in ("any", "texts"):
@@ -272,7 +270,6 @@ def _written_first(
 def _canonical(
     what: str, source: str, rows: "DataFrame", wanted: Iterable[Wanted], *, part: Part | None = None
 ) -> "DataFrame":
-    """Bring rows to the canonical types of method 2; `part` has Hive partitions and nanoseconds."""
     types = dict(rows.dtypes)
     return rows.select([_column(what, source, types, want, part).alias(want.name) for want in wanted])
 
@@ -307,7 +304,6 @@ _TYPES: dict[Kind, str] = {
 
 
 def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "Column | None":
-    """Bring a column to the canonical type of its kind; None if its type cannot hold it."""
     if kind == "texts":
         inner = re.fullmatch(r"array<(\w+(?:\(\d+,0\))?)>", dtype)
         fits = inner is not None and (inner[1] in ("string", "void", *_WHOLE) or _digits(inner[1]))
@@ -326,7 +322,6 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
 
 
 def _digits(dtype: str) -> int:
-    """Return the digits of a decimal without places; 0 for other types."""
     match = re.fullmatch(r"decimal\((\d+),0\)", dtype)
     return int(match[1]) if match else 0
 
@@ -340,7 +335,6 @@ def _signed(column: "Column", dtype: str) -> "Column | None":
 
 
 def _milliseconds(column: "Column", dtype: str) -> "Column | None":
-    """Return seconds as whole milliseconds; -1 where they are of no use, as everywhere."""
     if not (dtype in _WHOLE or dtype in _FLOATS or dtype.startswith("decimal")):
         return None
     seconds = column.cast("double")

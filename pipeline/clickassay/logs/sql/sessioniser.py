@@ -122,7 +122,6 @@ class SqlSessioniser(Generic[R]):
         self._count({step.name: rows for step, rows in zip(steps, counts, strict=True)})
 
     def _count(self, rows: Mapping[str, list[tuple[Any, ...]]]) -> None:
-        """Put the counts of a batch, by the names of `FUNNEL` and `FUNNEL_OF_SIGNALS`, into the funnel."""
         searches, clicks = rows["rows_read"][0]
         usable, carried, kept, left_out, shortened, merged, carried_clicks = rows["searches"][0]
         self.funnel.count_searches(
@@ -199,7 +198,6 @@ class SqlSessioniser(Generic[R]):
         )
 
     def _rows_of(self, counted: Property, steps: Iterable[Step], *which: Property) -> pl.LazyFrame | None:
-        """Return the rows of a table of its own; None where it is not counted."""
         if counted not in self._properties:
             return None
         self._run(steps, *which)
