@@ -140,8 +140,8 @@ def _checked(what: str, sql: InputSql, connection: duckdb.DuckDBPyConnection) ->
         if kinds != [duckdb.StatementType.SELECT]:
             found = ", ".join(kind.name.replace("_", " ") for kind in kinds)
             raise InputError(
-                f"{what}: {sql} is {found or 'no statement'}; only a single SELECT (or FROM \u2026) "
-                "statement is allowed"
+                f"{what}: {sql} is {found or 'no statement'}; only a single SELECT is "
+                "allowed (FROM\u2026 is short for one)"
             )
         (text,) = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql.text]).fetchall()[0]
     try:
