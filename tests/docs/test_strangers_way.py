@@ -168,7 +168,7 @@ def test_a_store_that_grows_by_a_day_gives_the_report_of_the_whole_log(shop, run
         logs = ("--searches", tmp_path / "searches", "--clicks", tmp_path / "clicks")
         said = tiny.said_by("patterns", *logs, "--depth", "4", "--store", store, "-q")
         known = "0 files" if day == "1" else "2 files"
-        assert f"1 batch added; {known} had been read before" in said
+        assert f"1 batch added; {known} already read" in said
     first, second = json.loads(tiny.said_by("store", "info", store, "--json"))
     assert (first["start_ms"], second["start_ms"]) == (None, first["end_ms"])
     assert first["searches"] + second["searches"] == SEARCHES + REPEATED

@@ -74,4 +74,4 @@ def test_a_size_that_is_none_names_those_that_are(log, option, values, words):
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_the_needs_of_an_engine_that_are_not_known_are_not_told(log, engine):
     said = tiny.refusal(*patterns(log, f"--out={log / 'out'}", "--dry-run", f"--engine={engine}"))
-    assert f"what engine arrays would need; leave out --engine {engine}" in said
+    assert f"--dry-run supports the engine arrays only; remove --engine {engine}" in said

@@ -43,7 +43,7 @@ JUDGED = "--judgments {log.judgments} --depth 3 --click-models none --clock 2026
 JOBS = [
     (f"run {LOG} {JUDGED} --out run", "Report: run"),
     (f"patterns {LOG} --store store --depth 3 --clock 2026-06-30", "1 batch added"),
-    ("store verify store", "every file is as it was written"),
+    ("store verify store", "all files are unchanged"),
     ("evaluate qrels.txt ranking.txt", "nDCG"),
 ]
 """Command lines, each in the folder that those before it wrote, and what they say."""

@@ -132,7 +132,7 @@ def test_a_store_takes_a_file_under_other_names_for_another_one(renamed, tmp_pat
     columns = [f"--column={one}" for one in COLUMNS]
     tiny.said_by("patterns", *log, *columns, "--store", store)
     again = tiny.said_by("patterns", *log, *columns, "--store", store)
-    assert "0 batches added; 2 files had been read before" in again
+    assert "0 batches added; 2 files already read" in again
     other = [one.replace("clicks.url=product", "clicks.url=request_id") for one in columns]
     line = tiny.refusal("patterns", *log, *other, "--store", store)
     assert "clicks.parquet has changed since it went into" in line

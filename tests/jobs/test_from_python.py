@@ -122,7 +122,7 @@ def test_the_page_alone_is_written_as_a_new_file(run, tmp_path):
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ((None,), "a run needs searches"),
+        ((None,), "searches are missing"),
         ((3, 3, 3), "searches: int is not a table"),
         ((tiny.searches(), tiny.clicks()), "a run needs judgments"),
         ((tiny.searches(), None, tiny.judgments()), "given frame of searches has one row for each search"),

@@ -132,7 +132,7 @@ def test_a_pattern_table_gives_the_run_of_its_log(tmp_path):
         assert one.report(tiny.judgments(), **asked).correlations.equals(run.correlations)
         assert pickle.loads(pickle.dumps(one)) == one  # noqa: S301 - our own
     assert table.report(log.judgments, out=tmp_path / "run", **asked) == ca.open_run(tmp_path / "run")
-    assert "1 batch added; 0 files had been read before" in repr(grown)
+    assert "1 batch added; 0 files already read" in repr(grown)
     assert '.open_patterns("' in repr(written)
     assert "in memory" in repr(table)
     with pytest.raises(ca.SettingsError, match="idle_minutes is fixed when the pattern table is built"):
@@ -221,7 +221,7 @@ def test_rankings_print_their_table():
     ("mistake", "message"),
     [
         (lambda run: ca.check(run, 3), "rules: found 3, expected a text, a list"),
-        (lambda run: ca.check(run, []), "no rule is given"),
+        (lambda run: ca.check(run, []), "rules is empty; give a rule"),
         (lambda run: ca.check(None), "a run: found None, expected the result of `run`, or a folder"),
         (
             lambda run: ca.power(run, question="x"),

@@ -105,7 +105,7 @@ def actions(world, names):
         (
             lambda w: w.clicks,
             {"click_metric": "UCTR(signal='cart')"},
-            "no signal cart; it has clicks alone|it has: ",
+            "no signal cart; it has only clicks|it has: ",
         ),
         (lambda w: w.clicks, {"click_metric": "SS(signal='satisfied')"}, "with a signal there are UCTR"),
         (lambda w: w.clicks, {"signal": "click"}, "clicks always count"),
