@@ -177,7 +177,7 @@ def test_cautions_name_the_first_trouble():
     assert caution(None, None, 3) is None
     assert caution(0.5, None, 80) == "no interval: too few queries vary"
     assert caution(0.5, 0.1, 49, heavy=True) == "fewer than 50 queries"
-    heavy = "sessions per query are heavy-tailed, so queries that decide may be missing"
+    heavy = "a few very frequent queries dominate, and similar ones may be missing from the log"
     assert caution(0.5, 0.1, 50, heavy=True) == heavy
     assert caution(0.5, 0.1, 50) is None
 

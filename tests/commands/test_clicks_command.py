@@ -47,7 +47,7 @@ def test_all_models_are_compared_on_sessions_held_out(folder):
         assert row["n_sessions"] == pytest.approx(total / 4, rel=0.05)
         assert 1 < row["perplexity"] < 2
     assert rows["CM"]["log_likelihood"] is None
-    assert rows["CM"]["reason"].endswith("sessions are impossible to the model")
+    assert rows["CM"]["reason"].endswith("sessions are impossible under the model")
     assert rows["DBN"]["log_likelihood"] > rows["GCTR"]["log_likelihood"]
     assert rows["DBN"]["perplexity"] < rows["DCTR"]["perplexity"] < rows["GCTR"]["perplexity"]
 
@@ -135,8 +135,8 @@ def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
     ("arguments", "message"),
     [
         (["patterns", "--click-models", "XYZ"], "unknown click model 'XYZ'; known are GCTR"),
-        (["patterns", "--click-models", "PBM,"], "the name of a click model is empty; known are GCTR"),
-        (["patterns", "--click-models", ""], "the name of a click model is empty; known are GCTR"),
+        (["patterns", "--click-models", "PBM,"], "a click model has an empty name; choose from GCTR"),
+        (["patterns", "--click-models", ""], "a click model has an empty name; choose from GCTR"),
         (["patterns", "--depth", "11"], "depth 11: the pattern table has 10 results per ranking"),
         (["patterns", "--depth", "0"], "depth 0: the pattern table has 10 results per ranking"),
         (["run", "--depth", "7"], "has no rankings of depth 7; it has depths 5, 10"),
@@ -166,7 +166,7 @@ def unclicked(patterns):
 
 UNUSABLE = {
     "a list with a hole": ("configurations", shown([None, "u"], every=False), "{first} has null among its"),
-    "no click": ("patterns", unclicked, "sessions to fit on and no click among them"),
+    "no click": ("patterns", unclicked, "sessions to fit on but no click"),
 }
 
 
@@ -193,4 +193,4 @@ def test_what_the_clicks_do_not_tell_is_said(folder, tmp_path):
     rows = frame_of(place, "--click-models", "PBM,RCTR,CM")
     assert rows["PBM"]["reason"] == wanted
     assert rows["RCTR"]["reason"] is None
-    assert rows["CM"]["reason"].endswith("sessions are impossible to the model")
+    assert rows["CM"]["reason"].endswith("sessions are impossible under the model")

@@ -8,7 +8,7 @@ import pytest
 import clickassay as ca
 from support.logs import tiny
 
-FINDING = "Finding: 100.0% (18 of 18) of the clicks name a search that the log does not have."
+FINDING = "Finding: 100.0% (18 of 18) of the clicks name an unknown search_id."
 EXAMPLE = "For example, a click names search “"
 
 

@@ -39,7 +39,7 @@ def graded(first: object, dtype: pl.DataType = pl.Float64) -> pl.DataFrame:
 )
 def test_a_grade_off_the_scale_is_shown_with_its_row(tmp_path, grade, dtype, words):
     log = tiny.write_log(tmp_path, judgments=graded(grade, dtype))
-    line = tiny.refused(log, *words, "'maps'", "1 such rows in all")
+    line = tiny.refused(log, *words, "'maps'", "1 such rows in total")
     assert tiny.url_of("maps", 0) in line
 
 
@@ -92,7 +92,7 @@ def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):
     log = tiny.write_log(tmp_path, judgments=frame)
     outcome = tiny.inside(*log.options())
     assert outcome.code == 1, outcome
-    assert "“other maps” is judged; a query of the log is “maps”" in outcome.out
+    assert "“other maps” is judged; the log contains queries such as “maps”" in outcome.out
     assert tiny.funnel(log.out)["judgments", "no query", "its query is not in the log"] == 9
     assert pl.read_parquet(log.out / "correlations.parquet").is_empty()
     report = (log.out / "report.md").read_text()

@@ -214,8 +214,8 @@ def test_a_log_that_shows_results_at_one_position_has_no_value_and_says_why(tmp_
     assert run.configurations["IPS"].null_count() == run.configurations.height
     rows = overall(run)
     assert rows.height == 11
-    assert rows["reason"].str.contains("pairs, 100 are needed").all()
-    assert "IPS has no value: results were seen at two positions in 0 pairs" in page_of(run, tmp_path)
+    assert rows["reason"].str.contains("pairs, 100 needed").all()
+    assert "IPS has no value: too few results were seen at two positions (0 pairs" in page_of(run, tmp_path)
 
 
 def test_markets_have_their_own_examination():
@@ -255,7 +255,7 @@ def test_it_leads_no_verdict_and_has_no_signals():
     for asked in (("IPS",), ("IPS", "MeanRR")):
         with pytest.raises(SettingsError, match=r"name another before it, such as .* MeanRR,IPS"):
             run_of(world, click_metric=asked)
-    with pytest.raises(SettingsError, match="with a signal there are UCTR"):
+    with pytest.raises(SettingsError, match="metrics of signals are UCTR"):
         run_of(world, click_metric=("MeanRR", "IPS(signal='satisfied')"))
 
 

@@ -68,14 +68,14 @@ def test_results_that_only_their_fragment_tells_apart_are_results_of_their_own(
 def test_anchors_of_one_page_are_shown_as_written_with_the_option_that_tells_them_apart(tmp_path):
     log = tiny.write_log(tmp_path / "log", **with_fragments(""))
     line = tiny.refused(
-        log, "3 contradict each other", "add --no-normalise-urls; else correct them, or choose"
+        log, "3 contradict each other", "add --no-normalise-urls; otherwise correct the file, or choose"
     )
     for number, grade in enumerate((4, 2, 0)):
         assert f"'http://maps.example/#{number}' has grade {grade}" in line
     outcome = tiny.inside(*log.options(), "--conflicts", "max")
     lists = f"({tiny.ROWS} of {tiny.ROWS}) show a result again"
     example = "search “1” shows “http://maps.example/#0” and “http://maps.example/#1”."
-    for words in (lists, "In all of these, URLs that differ as written have one normal form.", example):
+    for words in (lists, "In all of these, differently written URLs normalise to the same URL.", example):
         assert words in outcome.out
     assert "add --no-normalise-urls" in outcome.out
     assert "Check the join" not in outcome.out

@@ -40,8 +40,8 @@ def test_a_small_log_without_a_fault_says_which_checks_could_not_speak(tmp_path)
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ("{}.0".format, "“11”, and its click is on “11.0”: they differ in leading zeros or an end .0"),
-        ("00{}".format, "“11”, and its click is on “0011”: they differ in leading zeros or an end .0"),
+        ("{}.0".format, "“11”, and its click is on “11.0”: they differ in leading zeros or a final .0"),
+        ("00{}".format, "“11”, and its click is on “0011”: they differ in leading zeros or a final .0"),
         ("'{}'".format, "“11”, and its click is on “'11'”: they differ in blanks or quotes"),
         ("x{}".format, "“11”, and its click is on “x11”."),
     ],
@@ -49,15 +49,15 @@ def test_a_small_log_without_a_fault_says_which_checks_could_not_speak(tmp_path)
 def test_clicks_that_are_all_on_no_result_are_a_finding_with_a_pair(tmp_path, form, words):
     code, said = ended(tmp_path, clicks=spelled(CLICKS, "url", form))
     assert code == 1
-    assert "100.0% (4 of 4) of the clicks are on none of the first 2 results" in said
+    assert "100.0% (4 of 4) of the clicks are outside the first 2 results" in said
     assert f"For example, search “0” shows {words}" in said
 
 
 def test_clicks_that_all_name_no_search_are_a_finding_with_a_pair(tmp_path):
     code, said = ended(tmp_path, clicks=spelled(CLICKS, "search_id", lambda number: number + 100))
     assert code == 1
-    assert "100.0% (4 of 4) of the clicks name a search that the log does not have." in said
-    assert "a click names search “100”; a search is “0”." in said
+    assert "100.0% (4 of 4) of the clicks name an unknown search_id." in said
+    assert "a click names search “100”; an existing search is “0”." in said
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_judgments_of_no_result_are_a_finding_with_a_pair_and_no_advice_to_judge
 ):
     code, said = ended(tmp_path, judgments=spelled(JUDGMENTS, "url", form))
     assert code == 1
-    assert "Finding: Of 2 judged results the lists of their queries show none." in said
+    assert "Finding: Rankings of their queries show none of 2 judged results." in said
     assert f"“{name}” is judged, and “11” is shown{': they differ in' if is_alike else '.'}" in said
     assert "To judge first" not in said
     assert bool(proposed(tmp_path)) != is_alike
@@ -92,10 +92,13 @@ def test_judgments_and_attributes_of_no_query_are_a_finding_with_a_pair(tmp_path
     )
     assert code == 1
     assert (
-        "Of 1 judged query the log has none. For example, “chair” is judged; a query of the log is “lamp”."
+        "The log contains none of 1 judged query. For example, “chair” is judged; the log contains "
+        "queries such as “lamp”." in said
+    )
+    assert (
+        "The log contains none of 1 query with attributes. For example, “sofa” has attributes; the log"
         in said
     )
-    assert "Of 1 query with attributes the log has none. For example, “sofa” has attributes; a query" in said
 
 
 @pytest.mark.parametrize("lost", [1, 3])

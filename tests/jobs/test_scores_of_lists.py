@@ -203,12 +203,14 @@ def test_lists_that_the_log_leaves_out_have_no_score_to_give(key):
     assert found.configurations.equals(plain.configurations)
     counts = dict(found.funnel.filter(source="scores", step="no list").select("reason", "rows").rows())
     # a session has the list of its first search: the third of these searches is of one that was there
-    assert counts == {"empty results": 1, "null in results": 1, "the log does not show its list": 1}
+    assert counts == {"empty results": 1, "null in results": 1, "its ranking is not in the log": 1}
 
 
 def test_a_pattern_table_has_no_searches(table):
     by_search = pl.DataFrame({"search_id": [1], "name": ["mine"], "value": [1.0]})
-    with pytest.raises(InputError, match="scores by search_id need the log, which a pattern table has no"):
+    with pytest.raises(
+        InputError, match="scores by search_id need the log, and a pattern table no longer contains"
+    ):
         reported(table, by_search)
 
 
@@ -229,7 +231,7 @@ def prepared(**changed):
 
 @pytest.mark.parametrize("name", ["ERR", "meanrr", "query", "a,b", "", "x(y)", "<b>", "\x1b[31m"])
 def test_a_name_that_something_else_has_or_no_rule_could_hold_is_refused(name):
-    with pytest.raises(InputError, match="cannot be the name of a score"):
+    with pytest.raises(InputError, match="is not a valid name of a score"):
         prepared(name=[name] * 4)
 
 
@@ -239,9 +241,9 @@ def test_values_that_are_no_numbers_are_counted_and_too_many_stop_the_run():
         prepared(**odd)
     lax = SETTINGS.model_copy(update={"max_rejected": 0.9})
     found = prepare_scores(rows(**odd), lax, by_market=False, deepest=5)
-    assert found.counts["rejected", "no finite number"] == 3
+    assert found.counts["rejected", "not a finite number"] == 3
     text = prepare_scores(rows(value=["1", "2", "3", "many"]), lax, by_market=False, deepest=5)
-    assert text.counts["rejected", "no finite number"] == 1
+    assert text.counts["rejected", "not a finite number"] == 1
 
 
 def test_scores_that_nothing_joins_to_lists_are_refused():

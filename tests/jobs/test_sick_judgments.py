@@ -61,13 +61,13 @@ def test_every_check_has_a_log_that_fires_it():
 def test_a_scale_that_runs_the_other_way_is_named_with_its_labels(high, status):
     scale = ("perfect", "good", "bad")
     words = order_words(pl.Series([2, 0, 2, 1]), scale)
-    assert words == "the grades seen are 0 (perfect), 1 (good) and 2 (bad), taken as worst to best"
+    assert words == "the grades seen are 0 (perfect), 1 (good) and 2 (bad), read as worst to best"
     (found,) = checked(order_numbers(20, -0.3, -0.5, high, words))
     assert found.status == status
     if status == "finding":
-        assert "0 (perfect), 1 (good) and 2 (bad), taken as worst to best" in found.sentence
+        assert "0 (perfect), 1 (good) and 2 (bad), read as worst to best" in found.sentence
         assert "--scale takes" in found.remedy.replace("`", "")
 
 
 def test_grades_without_labels_are_named_by_number():
-    assert order_words(pl.Series([7, 0]), ()) == "the grades seen are 0 and 7, taken as worst to best"
+    assert order_words(pl.Series([7, 0]), ()) == "the grades seen are 0 and 7, read as worst to best"

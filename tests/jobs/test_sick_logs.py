@@ -74,7 +74,7 @@ def test_a_market_that_is_called_as_all_markets_are_is_refused_if_there_is_anoth
     rows = tiny.searches().with_row_index("row")
     name = pl.when(pl.col("row") % 2 == 0).then(pl.lit("all")).otherwise(pl.lit("uk"))
     log = tiny.write_log(tmp_path, searches=rows.with_columns(market=name).drop("row"))
-    told = "searches: a market is called 'all', which stands for all markets together; rename it"
+    told = "searches: a market is called 'all', which means all markets combined; rename this market"
     assert told in tiny.refused(log)
     looked_at = tiny.inside("inspect", log.folder, "--depth", "3")
     assert (looked_at.code, told in looked_at.out + looked_at.err) == (1, True)

@@ -107,7 +107,7 @@ def actions(world, names):
             {"click_metric": "UCTR(signal='cart')"},
             "no signal cart; it has only clicks|it has: ",
         ),
-        (lambda w: w.clicks, {"click_metric": "SS(signal='satisfied')"}, "with a signal there are UCTR"),
+        (lambda w: w.clicks, {"click_metric": "SS(signal='satisfied')"}, "metrics of signals are UCTR"),
         (lambda w: w.clicks, {"signal": "click"}, "clicks always count"),
         (lambda w: w.clicks, {"signal": "satisfied if followed"}, "ask for satisfied"),
         (

@@ -60,8 +60,8 @@ def test_half_local_times_are_a_caution_and_the_zone_heals_them(right, tmp_path)
     printed = tiny.said_by(*log.options())
     tables, [(share, sentence)] = found_in(log.out)
     assert share == 0.5
-    assert "12 times without a zone and 12 with one in column timestamp of searches" in sentence
-    assert "9 times without a zone and 9 with one in column timestamp of clicks" in sentence
+    assert "12 times without a zone and 12 with a zone in column timestamp of searches" in sentence
+    assert "9 times without a zone and 9 with a zone in column timestamp of clicks" in sentence
     assert "--time-zone" in printed
     assert not tables[1].equals(right[1])
 

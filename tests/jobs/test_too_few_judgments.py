@@ -47,22 +47,22 @@ def test_a_run_that_can_measure_nothing_says_so_in_one_screen_and_ends_with_1(tm
     code, lines = ended(tmp_path, SOME, "--depth", "3")
     assert code == 1
     assert lines == [
-        "FINDING Metrics cannot be compared with these clicks: no list is judged in full.",
+        "FINDING Metrics cannot be compared with these clicks: no ranking is fully judged.",
         # a and b of three lists, of 3 + 3 + 3 + 2 results
-        "54.5% of the results shown have a grade: 6 of 11, in the first 3 of the list of each session.",
-        "  depth 3: of 4 sessions, 1 has fewer results and 3 show a result without a grade",
-        "Judge these first (most sessions gained per label) at depth 3:",
+        "54.5% of the results shown have a grade: 6 of 11, in the top 3 results of each session.",
+        "  top 3: of 4 sessions, 1 has fewer results and 3 show a result without a grade",
+        "Judge these first (most sessions gained per label), top 3 results:",
         "  tv: c (completes 2 sessions)",
-        "What clicks show alone, in 4 sessions (at a position: of the lists that reach it):",
+        "What clicks alone show, in 4 sessions (at each position: of sessions with a result there):",
         "  position       1      2      3",
         "  clicked    50.0%  25.0%  33.3%",
         "                 █      ▅      ▆",
         # first clicks 1, 2, none, 1; last clicks 3, 2, none, 1; MeanRR (1 + 1/3) / 2, 1/2, 0, 1
         "  UCTR 0.750, MaxRR 0.625, MeanRR 0.542, MinRR 0.458, PLC 0.542, QCTR 1.000",
         "What helps:",
-        "  another --depth; judged in full are at depth 1 (3 sessions), 2 (3 sessions)",
-        "  --unjudged zero (or extremes, model): grades by rule, in 3 sessions of queries with some judgment",
-        "  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET",
+        "  another --depth; fully judged sessions at depth 1 (3 sessions), 2 (3 sessions)",
+        "  --unjudged zero (or extremes, model): grades by rule, in 3 sessions whose query has some judgment",
+        "  judging these results; to get a sheet: clickassay plan --run RUN --budget N --out SHEET",
         "Data checks: 11 passed, 22 skipped (4 of 50 clicks, 4 of 1,000 "
         "searches, 4 of 1,000 sessions, 4 of 20 clicks a day, 1 of 20 judged queries, 2 of 20 "
         "judgments, 0 of 20 queries with a correlation and 2 of 20 results).",
@@ -78,10 +78,10 @@ def test_what_it_says_to_do_works(tmp_path):
     assert asked == [("tv", "c")]
     judged = [*SOME, *({"query": query, "url": url, "grade": 0} for query, url in asked)]
     code, lines = ended(tmp_path, judged, "--depth", "3", out="more")
-    assert lines[2].endswith("1 has fewer results, 1 shows a result without a grade and 2 are judged in full")
+    assert lines[2].endswith("1 has fewer results, 1 shows a result without a grade and 2 are fully judged")
     assert (code, lines[0].partition("(")[0]) == (
         1,
-        "FINDING Metrics cannot be compared with these clicks: few lists are judged in full ",
+        "FINDING Metrics cannot be compared with these clicks: few rankings are fully judged ",
     )
 
 
@@ -91,8 +91,9 @@ def test_judgments_of_other_queries_alone_are_a_fault_and_nothing_is_proposed(tm
     assert lines[1].startswith("0.0% of the results shown have a grade: 0 of 11,")
     assert not any("Judge these first" in line for line in lines)
     finding = (
-        "Finding: Of 1 judged query the log has none. For example, “radio” is judged; a query of the log is "
-        "“tv”. Check that the judgments are of this log, and that queries are written alike."
+        "Finding: The log contains none of 1 judged query. For example, “radio” is judged; the log contains "
+        "queries such as “tv”. Check that the judgments belong to this log, and that both write "
+        "queries the same way."
     )
     assert finding in lines
 
@@ -109,9 +110,9 @@ def test_lists_that_are_all_shorter_than_the_depth_ask_for_another_depth(tmp_pat
     ]
     code, lines = ended(tmp_path, judged)
     assert code == 1
-    assert "  depth 5: of 4 sessions, 4 have fewer results" in lines
+    assert "  top 5: of 4 sessions, 4 have fewer results" in lines
     assert (
-        "  another --depth; judged in full are at depth 1 (4 sessions), 2 (4 sessions), 3 (3 sessions)"
+        "  another --depth; fully judged sessions at depth 1 (4 sessions), 2 (4 sessions), 3 (3 sessions)"
         in lines
     )
     assert not any("Judge these first" in line or "judging these" in line for line in lines)
@@ -122,7 +123,7 @@ def test_a_log_without_a_session_of_a_judged_query_says_that(tmp_path):
         tmp_path, [{"query": "radio", "url": "a", "grade": 1}], "--depth", "3", "--only-judged"
     )
     assert (code, len(lines)) == (1, 4)
-    assert "no session is kept" in lines[0]
+    assert "no session is usable" in lines[0]
 
 
 def test_a_log_that_is_judged_in_full_is_no_finding_whatever_its_clicks_say(tmp_path):
@@ -147,18 +148,17 @@ def test_of_several_judges_the_one_with_most_sessions_is_named(tmp_path):
     judged = [{"query": "hi fi", "url": url, "grade": 1, "judge": "bob"} for url in "xy"]
     _, lines = ended(tmp_path, [*judged, *(row | {"judge": "ann"} for row in SOME[1:])], "--depth", "2")
     assert (
-        lines[2]
-        == "  depth 2, judge bob: of 4 sessions, 3 show a result without a grade and 1 is judged in full"
+        lines[2] == "  top 2, judge bob: of 4 sessions, 3 show a result without a grade and 1 is fully judged"
     )
-    assert lines[3] == "Judge these first (most sessions gained per label) at depth 2, judge bob:"
+    assert lines[3] == "Judge these first (most sessions gained per label), top 2, judge bob:"
 
 
 def test_of_several_judges_without_a_session_the_first_is_named(tmp_path):
     judged = [*(row | {"judge": "ann"} for row in SOME), *(row | {"judge": "bob"} for row in SOME[:1])]
     _, lines = ended(tmp_path, judged, "--depth", "3")
-    assert lines[2].startswith("  depth 3, judge ann: of 4 sessions,")
+    assert lines[2].startswith("  top 3, judge ann: of 4 sessions,")
     assert lines[3:5] == [
-        "Judge these first (most sessions gained per label) at depth 3, judge ann:",
+        "Judge these first (most sessions gained per label), top 3, judge ann:",
         "  tv: c (completes 2 sessions)",
     ]
     assert any("depth 1 (3 sessions), 2 (3 sessions)" in line for line in lines)  # all ann's
@@ -223,7 +223,7 @@ def test_where_ids_are_in_another_case_it_says_so_and_not_to_judge_or_to_fill_in
     said = "\n".join(lines)
     assert code == 1
     assert "“p1-0” is judged, and “P1-0” is shown: they differ in case" in said
-    assert "Finding: Of 40 judged results the lists of their queries show none." in said
+    assert "Finding: Rankings of their queries show none of 40 judged results." in said
     for misleading in ("--unjudged zero", "Judge these first", "judging these results"):
         assert misleading not in said
-    assert "only then judge more" in said
+    assert "then judge more" in said

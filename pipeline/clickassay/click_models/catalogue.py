@@ -32,33 +32,34 @@ class ClickModelKind:
 
 CLICK_MODELS = (
     ClickModelKind(
-        "GCTR", "one rate of clicks for all", "baseline", fit_rate,
+        "GCTR", "one click rate for all results", "baseline", fit_rate,
         estimates_attraction=False, estimates_examination=False,
     ),
     ClickModelKind(
-        "RCTR", "a rate of clicks by position", "baseline", fit_rates_by_position,
+        "RCTR", "one click rate per position", "baseline", fit_rates_by_position,
         estimates_attraction=False, estimates_examination=False,
     ),
     ClickModelKind(
-        "DCTR", "a rate of clicks by document", "baseline", fit_rates_by_document, estimates_examination=False
+        "DCTR", "one click rate per document", "baseline", fit_rates_by_document, estimates_examination=False
     ),
     ClickModelKind(
-        "PBM", "position-based: each position has its chance to be examined", "Craswell et al. 2008",
+        "PBM", "position-based: each position has its own chance of being examined", "Craswell et al. 2008",
         partial(fit_factorised, by_last_click=False),
     ),
     ClickModelKind(
-        "CM", "cascade: users go down the list and end with their first click", "Craswell et al. 2008",
+        "CM", "cascade: users read down the ranking and stop at their first click", "Craswell et al. 2008",
         fit_cascade,
     ),
     ClickModelKind(
-        "DCM", "dependent clicks: a click ends it or not, by position", "Guo, Liu and Wang 2009", fit_dcm
+        "DCM", "dependent clicks: whether users stop after a click depends on its position",
+        "Guo, Liu and Wang 2009", fit_dcm
     ),
     ClickModelKind(
-        "SDBN", "simplified dynamic Bayesian network: a click that satisfies ends it",
+        "SDBN", "simplified dynamic Bayesian network: users stop at a click that satisfies",
         "Chapelle and Zhang 2009, section 5", fit_sdbn, estimates_satisfaction=True,
     ),
     ClickModelKind(
-        "DBN", "dynamic Bayesian network: as SDBN, and users may give up",
+        "DBN", "dynamic Bayesian network: like SDBN, but users may give up",
         "Chapelle and Zhang 2009, section 4", fit_dbn, estimates_satisfaction=True,
     ),
     ClickModelKind(
@@ -66,7 +67,8 @@ CLICK_MODELS = (
         "Dupret and Piwowarski 2008", partial(fit_factorised, by_last_click=True),
     ),
     ClickModelKind(
-        "CCM", "click chain: what a click does depends on relevance", "Guo et al. 2009", fit_ccm
+        "CCM", "click chain: whether users go on after a click depends on relevance",
+        "Guo et al. 2009", fit_ccm
     ),
 )  # fmt: skip
 """Baselines first, then from simple to rich."""
@@ -84,7 +86,7 @@ def click_models(names: Sequence[str] = ()) -> tuple[ClickModelKind, ...]:
     known = {kind.name: kind for kind in CLICK_MODELS}
     asked = {name.strip().upper(): name for name in names}
     if "" in asked:
-        raise SettingsError(f"the name of a click model is empty; known are {', '.join(known)}")
+        raise SettingsError(f"a click model has an empty name; choose from {', '.join(known)}")
     unknown = [name for upper, name in asked.items() if upper not in known]
     if unknown:
         raise SettingsError(f"unknown click model {unknown[0]!r}; {did_you_mean(unknown[0], known)}")

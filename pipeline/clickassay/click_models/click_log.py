@@ -121,8 +121,8 @@ def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: in
         first = wrong.row(0, named=True)
         what = "null among its results" if first["results"] else "no results"
         raise ClickModelError(
-            f"configurations.parquet: configuration {first['configuration_id']} has {what}; "
-            "make the pattern table again"
+            f"configurations.parquet: configuration {first['configuration_id']} has {what}; rebuild the "
+            "pattern table"
         )
     configurations = configurations.with_row_index("row")
     length = pl.col("results").list.len().cast(pl.Int64).alias("length")
@@ -133,8 +133,8 @@ def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: in
         first = wrong.row(0, named=True)
         raise ClickModelError(
             f"patterns.parquet: click_mask {first['click_mask']} with sessions {first['sessions']} does not "
-            f"fit the {first['length']} results of configuration {first['configuration_id']}; "
-            "make the pattern table again"
+            f"fit the {first['length']} results of configuration {first['configuration_id']}; rebuild the "
+            "pattern table"
         )
     documents, lists = _coded(configurations, depth)
     counted = (
@@ -173,6 +173,5 @@ def check_clicked(log: ClickLog) -> None:
     """
     if not log.masks.any():
         raise ClickModelError(
-            f"click models: there are {log.sessions.sum():,} sessions to fit on and no click among them; "
-            "nothing to fit"
+            f"click models: there are {log.sessions.sum():,} sessions to fit on but no click; nothing to fit"
         )

@@ -35,7 +35,7 @@ def split_sessions(log: ClickLog, *, share: float, seed: int) -> TrainTestSplit:
     drawn = np.random.default_rng(seed).binomial(log.sessions, share)
     train, test = (replace(log, sessions=counts).some(counts > 0) for counts in (log.sessions - drawn, drawn))
     split = TrainTestSplit(train, test, by_users=False)
-    return _check_split(split, "give more sessions, or another --held-out")
+    return _check_split(split, "use more sessions, or another --held-out")
 
 
 def split_by_users(log: ClickLog, of_others: ClickLog) -> TrainTestSplit:
@@ -44,7 +44,7 @@ def split_by_users(log: ClickLog, of_others: ClickLog) -> TrainTestSplit:
     Raises ClickModelError if one has no session, or the one to fit on no click.
     """
     split = TrainTestSplit(log, of_others, by_users=True)
-    return _check_split(split, "make the pattern table with fewer --folds")
+    return _check_split(split, "build the pattern table with fewer --folds")
 
 
 def _check_split(split: TrainTestSplit, remedy: str) -> TrainTestSplit:

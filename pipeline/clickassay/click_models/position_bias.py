@@ -48,20 +48,20 @@ class PositionBias:
         """Return why positions down to a depth cannot be told from results; None if they can."""
         if self.pairs < LEAST_PAIRS:
             return (
-                f"results were seen at two positions in {self.pairs:,} pairs, {LEAST_PAIRS} are needed: "
-                "positions cannot be told from results"
+                f"too few results were seen at two positions ({self.pairs:,} pairs, {LEAST_PAIRS} needed): "
+                "effects of position and result cannot be separated"
             )
         if self.queries < LEAST_QUERIES:
             return (
-                f"results were seen at two positions in {self.queries} queries, {LEAST_QUERIES} are needed "
-                "to know the error of examination"
+                f"too few queries have results seen at two positions ({self.queries}, {LEAST_QUERIES} "
+                "needed): the error of examination is unknown"
             )
         known, errors = np.isfinite(self.examination[:depth]), self.errors[:depth]
         if not known.all():
             place = int(np.argmin(known)) + 1
             if place == 1:
                 return "no result that was seen at several positions was clicked at the first"
-            return f"no result that was clicked links position {place} to the first"
+            return f"no clicked result links position {place} to the first"
         if not errors.max() <= MOST_ERROR:
             place = int(errors.argmax()) + 1
             return (

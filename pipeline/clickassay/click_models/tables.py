@@ -23,7 +23,7 @@ def models_table(evaluated: Sequence[EvaluatedModel], split: TrainTestSplit, *, 
         more = f" and {len(loose) - MAX_NAMED} more" if len(loose) > MAX_NAMED else ""
         reason = f"{NOT_IDENTIFIED}: {', '.join(loose[:MAX_NAMED])}{more}" if loose else None
         if score.excluded:  # then there is no log-likelihood
-            reason = f"{score.excluded:,} sessions are impossible to the model"
+            reason = f"{score.excluded:,} sessions are impossible under the model"
         examines = one.kind.estimates_examination
         rows.append(
             {

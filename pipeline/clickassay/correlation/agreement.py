@@ -72,12 +72,12 @@ def _unscaled(scaled: Floats, ranges: Floats) -> Floats:
 MEASURES = {
     "equal": "share of results with the same grade",
     "kappa": "Cohen's kappa",
-    "kappa_linear": "the same, a miss counting by its distance",
-    "kappa_quadratic": "the same, a miss counting by its squared distance",
+    "kappa_linear": "the same, weighted by the distance of the grades",
+    "kappa_quadratic": "the same, weighted by the squared distance",
     "ac1": "Gwet's AC1",
-    "alpha_nominal": "Krippendorff's alpha, grades as names",
-    "alpha_ordinal": "the same, grades in order",
-    "alpha_interval": "the same, grades as numbers",
+    "alpha_nominal": "Krippendorff's alpha, nominal grades",
+    "alpha_ordinal": "the same, ordinal grades",
+    "alpha_interval": "the same, interval grades",
     "mean_difference": "mean grade of judge_b minus judge_a",
 }
 ALPHAS = tuple(name for name in MEASURES if name.startswith("alpha"))

@@ -90,7 +90,9 @@ def has_groups(attributes: pl.DataFrame | None) -> bool:
 def _named(attributes: pl.DataFrame) -> pl.DataFrame:
     """Return the rows whose group has a name, as text: neither NaN nor empty text is one."""
     if attributes[GROUP].dtype.is_nested():
-        raise InputError(f"query attributes: column {GROUP} has no text form; give a name for each group")
+        raise InputError(
+            f"query attributes: column {GROUP} cannot be converted to text; give each group a name"
+        )
     name = pl.col(GROUP).cast(pl.String).str.strip_chars()
     return attributes.with_columns(name).filter(~pl.col(GROUP).is_in(["", "NaN"]))
 
@@ -172,7 +174,9 @@ def _check(attributes: pl.DataFrame, names: list[str]) -> None:
         raise InputError(f"query attributes: no column query among {', '.join(attributes.columns)}")
     ours = [name for name in names if name in OURS]
     if ours:
-        raise InputError(f"query attributes: column {ours[0]} has the name of a built-in split; rename it")
+        raise InputError(
+            f"query attributes: column {ours[0]} has the name of a built-in split; rename the column"
+        )
 
 
 def _is_class(column: pl.Series) -> bool:

@@ -26,7 +26,7 @@ MAX_PLACES = 48
 
 NO_QUERY = "no query has two configurations"
 CLICKS_SAME = "the click metric is the same in all configurations of each query"
-EDITORIAL_SAME = "the editorial metric is the same in all configurations of each query"
+EDITORIAL_SAME = "the offline metric is the same in all configurations of each query"
 DRAWS_SAME = "every draw of the two rankers gave the same difference"
 
 

@@ -36,7 +36,7 @@ itself, a few frequent queries would decide.
 
 TOO_FEW = "fewer than two configurations"
 CLICKS_SAME = "the click metric is the same in every configuration"
-EDITORIAL_SAME = "the editorial metric is the same in every configuration"
+EDITORIAL_SAME = "the offline metric is the same in every configuration"
 
 
 def precision_weights(number: Weights) -> Floats:

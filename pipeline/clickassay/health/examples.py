@@ -73,11 +73,11 @@ def _ids(unmatched: pl.DataFrame, searches: pl.LazyFrame) -> str:
         if alike.height:
             pair = alike.join(forms, on="form").row(0, named=True)
             return (
-                f"For example, a click names search “{visible(pair['clicked'])}”, and the search is "
+                f"For example, a click names search “{visible(pair['clicked'])}”, but the search is called "
                 f"“{visible(pair['search_id'])}”."
             )
     other = searches.select(pl.col("search_id").min()).collect(engine="streaming").item()
-    return f"For example, a click names search “{visible(ids[0])}”; a search is “{visible(other)}”."
+    return f"For example, a click names search “{visible(ids[0])}”; an existing search is “{visible(other)}”."
 
 
 def _form(name: str) -> pl.Expr:
@@ -113,7 +113,9 @@ def _offset(joined: pl.DataFrame, idle_ms: int) -> str:
     hours, minutes = divmod(abs(offset) // 60_000, 60)
     length = " ".join(filter(None, (f"{hours} h" if hours else "", f"{minutes} min" if minutes else "")))
     side = "late" if offset > 0 else "early"
-    return f"{percent(back / late.height)} of them are {length} {side}, as by another time zone; {shown}"
+    return (
+        f"{percent(back / late.height)} of them are {length} {side}: the time zones probably differ; {shown}"
+    )
 
 
 def _urls(joined: pl.DataFrame) -> str:

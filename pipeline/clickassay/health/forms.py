@@ -53,9 +53,9 @@ def _unquoted(texts: pl.Series) -> pl.Series:
 
 Forms = Mapping[str, Callable[[pl.Series], pl.Series]]
 QUERY_FORMS: Forms = {
-    "signs that Unicode folds into one (such as ß and ss, or full width)": folds_of,
+    "characters that Unicode normalisation merges (such as ß and ss, or full width)": folds_of,
     # also ``%20`` and ``+``
-    "the signs between their words": lambda texts: (
+    "the characters between words": lambda texts: (
         folds_of(texts)
         .str.replace_all("%20", " ", literal=True)
         .str.replace_all(r"[^\p{L}\p{N}\p{M}]+", " ")
@@ -65,9 +65,9 @@ QUERY_FORMS: Forms = {
 URL_FORMS: Forms = {
     "case": lambda texts: texts.str.to_lowercase(),
     "blanks or quotes": _unquoted,
-    "leading zeros or an end .0": lambda texts: _unquoted(texts).str.replace(_WHOLE_NUMBER, "$1"),
+    "leading zeros or a final .0": lambda texts: _unquoted(texts).str.replace(_WHOLE_NUMBER, "$1"),
     # also a fragment that names no page
-    "the scheme, www. or the last slash": lambda texts: (
+    "the scheme, www. or the final slash": lambda texts: (
         _unquoted(texts).str.replace(_SCHEME, "").str.replace(_ANCHOR, "$1").str.strip_chars_end("/")
     ),
 }

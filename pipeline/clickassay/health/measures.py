@@ -57,10 +57,10 @@ def _click_numbers(funnel: pl.DataFrame) -> Numbers:
         such = f", such as {listed(map(visible, names.head(_FEW_ACTIONS)))}" if len(names) else ""
         said = (
             f"The log has no click: in {plural(other, 'row')} of clicks, action is not a click{such}.",
-            "Write click, or nothing, as the action of clicks.",
+            "Set the action of clicks to click, or leave it empty.",
         )
         if not other:
-            said = "The log has no click.", "Check that --clicks names the clicks of this log."
+            said = "The log has no click.", "Check that --clicks names the click file of this log."
         return {**numbers, **dict(zip(("no_click", "no_click_remedy"), said, strict=True))}
     numbers |= {
         "unmatched": unmatched,
@@ -75,7 +75,7 @@ def _click_numbers(funnel: pl.DataFrame) -> Numbers:
     elsewhere = int(landed.get("elsewhere", 0))
     in_time = elsewhere + int(landed.get("again", 0)) + int(landed.get("in patterns", 0))
     if in_time:
-        where = "not on the first result" if depth == 1 else f"on none of the first {depth} results"
+        where = "not on the first result" if depth == 1 else f"outside the first {depth} results"
         numbers |= {"elsewhere": elsewhere, "in_time": in_time, "where": where, "kept_clicks": rows("kept")}
         numbers["misplaced"] = int(funnel.filter(source="positions")["rows"].sum())
     # however few clicks say it, if no click has a search, or none is on a result
@@ -99,11 +99,11 @@ def _repeat_numbers(funnel: pl.DataFrame) -> Numbers:
     return {
         "lists": lists,
         "repeating": again,
-        "merged": f" In {of_these}, URLs that differ as written have one normal form." if merged else "",
-        "repeats_remedy": "If such URLs are different results, as the anchors of one page are, add "
+        "merged": f" In {of_these}, differently written URLs normalise to the same URL." if merged else "",
+        "repeats_remedy": "If these URLs are different results (e.g. anchors of one page), add "
         "--no-normalise-urls."
         if merged
-        else "Check the join that made results: a row that matches several others repeats a result.",
+        else "Check the join that built the column results: a row with several matches repeats a result.",
     }
 
 
@@ -169,7 +169,7 @@ def zone_numbers(mixed: Mapping[str, Sequence[int]]) -> Numbers:
         return {}
     zoned, local = (sum(counts) for counts in zip(*mixed.values(), strict=True))
     each = (
-        f"{without:,} times without a zone and {with_:,} with one in column timestamp of {what}"
+        f"{without:,} times without a zone and {with_:,} with a zone in column timestamp of {what}"
         for what, (with_, without) in mixed.items()
     )
     return {"local_times": local, "mixed_times": local + zoned, "times_by_table": listed(each)}
@@ -329,7 +329,7 @@ def order_words(grades: pl.Series, scale: Sequence[str]) -> str:
     """Return a clause on the grades seen in the order that is assumed, with their labels if all have one."""
     seen = grades.unique().sort().to_list()
     named = [f"{grade} ({visible(scale[grade])})" if seen[-1] < len(scale) else str(grade) for grade in seen]
-    return f"the grades seen are {listed(named)}, taken as worst to best"
+    return f"the grades seen are {listed(named)}, read as worst to best"
 
 
 def order_numbers(
@@ -442,7 +442,7 @@ def _query_example(
     if alike is not None:
         pair = alike.pairs.row(0, named=True)
         return (
-            f"For example, “{visible(pair['wanted'])}” {what}, and the log has "
+            f"For example, “{visible(pair['wanted'])}” {what}, but the log contains "
             f"“{visible(pair['known'])}”: they differ in {alike.form}."
         )
     by_query = lists.configurations.group_by("query").agg(pl.col("sessions").sum())
@@ -450,7 +450,9 @@ def _query_example(
     if unseen.is_empty() or not frequent:
         return ""
     first = unseen["query"].sort()[0]
-    return f"For example, “{visible(first)}” {what}; a query of the log is “{visible(frequent[0])}”."
+    return (
+        f"For example, “{visible(first)}” {what}; the log contains queries such as “{visible(frequent[0])}”."
+    )
 
 
 def _url_example(pairs: JudgedLog) -> str:

@@ -77,13 +77,13 @@ def rank_findings(what: str, rows: pl.DataFrame, *, decides: str) -> Iterator[st
                 f"{row['score']:g} at rank {row['rank']:g})"
                 for row in rises.iter_rows(named=True)
             )
-            of = f"{count(of_kind.height)} of {plural(lists.height, 'list')} of {visible(what)}"
-            yield f"In {of} {words}{example}; the {decides} decides."
+            of = f"{count(of_kind.height)} of {plural(lists.height, 'ranking')} of {visible(what)}"
+            yield f"In {of}, {words}{example}; the {decides} is used."
 
 
 _UP, _DOWN = pl.col("up"), pl.col("down")
 _CONTRADICTIONS = {
-    "ranks run against scores": _UP > _DOWN,
-    "ranks and scores disagree in part": (_UP > 0) & (_UP <= _DOWN),
-    "all scores are equal and ranks are not": (_UP == 0) & (_DOWN == 0),
+    "ranks contradict scores": _UP > _DOWN,
+    "ranks and scores partly disagree": (_UP > 0) & (_UP <= _DOWN),
+    "all scores are equal but ranks differ": (_UP == 0) & (_DOWN == 0),
 }

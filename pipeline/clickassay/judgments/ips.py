@@ -19,7 +19,9 @@ LEAST_EXAMINATION = 0.05
 HALVES = ("even", "odd")
 """Folds of the users whose clicks examination is estimated from."""
 
-ONE_HALF = "the log has users of one half only: make the pattern table with --folds 2 or more (16 by default)"
+ONE_HALF = (
+    "the log has users of one half only: build the pattern table with --folds 2 or more (16 by default)"
+)
 
 
 @dataclass(frozen=True)

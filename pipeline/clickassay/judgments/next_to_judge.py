@@ -188,14 +188,14 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _MAX_TEXT = 32
 _MEND = (
     "What helps:",
-    "  correcting what is wrong with the log or its judgments, see below; only then judge more, or choose "
-    "a rule for results without a grade",
+    "  first fix the problems of the log or its judgments listed below; then judge more, or choose a rule "
+    "for results without a grade",
 )
 _STEPS = {
     "too short": ("has fewer results", "have fewer results"),
     "not judged": ("shows a result without a grade", "show a result without a grade"),
-    "set apart": ("is of a user set apart", "are of users set apart"),
-    "kept": ("is judged in full", "are judged in full"),
+    "set apart": ("comes from a user set aside", "come from users set aside"),
+    "kept": ("is fully judged", "are fully judged"),
 }
 
 
@@ -220,7 +220,7 @@ def without_judgments(
     is_misread: whether something is wrong with the log or the judgments: then it would mislead to say what to
       judge.
 
-    Returns lines, at most 24; none if lists are judged in full, and all of them: judgments are not what is
+    Returns lines, at most 24; none if lists are fully judged, and all of them: judgments are not what is
     missing.
     """
     deepest, on = max(settings.depth), (*graded.query_key, "url")
@@ -231,7 +231,9 @@ def without_judgments(
     if shown["judges"].null_count() == 0 and frames["configurations"].height:
         return ()
     if shown.is_empty():
-        return (f"{_FINDING}: no session is kept; the funnel in report.md says where they went.",)
+        return (
+            f"{_FINDING}: no session is usable; the funnel in report.md shows why sessions were excluded.",
+        )
     words = f", judge {visible(judge)}" if len(graded.judges) > 1 else ""
     why = _why(shown, settings, frames, judge, words)
     alone = _clicks_alone(lists, deepest)
@@ -245,23 +247,23 @@ def _why(
     shown: pl.DataFrame, settings: Settings, frames: Mapping[str, pl.DataFrame], judge: str, words: str
 ) -> list[str]:
     every, judged = _weight(shown), _weight(shown.filter(pl.col("judges").is_not_null()))
-    deepest, reason = max(settings.depth), "no list is judged in full"
+    deepest, reason = max(settings.depth), "no ranking is fully judged"
     if not frames["configurations"].is_empty():
         overall = frames["correlations"].filter(pl.col("split") == EVERY)["reason"].drop_nulls()
         ordered = overall.value_counts().sort("count", "reason", descending=[True, False])["reason"]
-        first = ordered.head(1).to_list() or ["in no market enough"]
-        reason = f"few lists are judged in full ({first[0]})"
+        first = ordered.head(1).to_list() or ["too few in every market"]
+        reason = f"few rankings are fully judged ({first[0]})"
     lines = [
         f"{_FINDING}: {reason}.",
-        f"{percent(judged / every)} of the results shown have a grade: {count(judged)} of "
-        f"{count(every)}, in the first {deepest} of the list of each session.",
+        f"{percent(judged / every)} of the results shown have a grade: {count(judged)} of {count(every)}, "
+        f"in the top {deepest} results of each session.",
     ]
     of_sessions = frames["funnel"].filter(source="sessions", judge=judge)
     for depth in settings.depth[:3]:
         own = of_sessions.filter(pl.col("depth") == depth)
         rows = dict(own.group_by("step").agg(pl.col("rows").sum()).iter_rows())
         parts = [plural(rows[step], *words) for step, words in _STEPS.items() if rows.get(step)]
-        lines.append(f"  depth {depth}{words}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
+        lines.append(f"  top {depth}{words}: of {plural(sum(rows.values()), 'session')}, {listed(parts)}")
     return lines
 
 
@@ -275,7 +277,7 @@ def _first_to_judge(proposed: pl.DataFrame, words: str) -> list[str]:
     own = own.sort("rank", "market").head(MOST_NAMED)
     if own.is_empty():
         return []
-    lines = [f"Judge these first (most sessions gained per label) at depth {depth}{words}:"]
+    lines = [f"Judge these first (most sessions gained per label), top {depth} results{words}:"]
     for row in own.iter_rows(named=True):
         query, *urls = (visible(text, limit=_MAX_TEXT) for text in (row["query"], *row["urls"][:MAX_URLS]))
         more = len(row["urls"]) - MAX_URLS
@@ -298,7 +300,8 @@ def _clicks_alone(lists: LogLists, deepest: int) -> list[str]:
         if metric.needs == ("masks",)
     )
     return [
-        f"What clicks show alone, in {plural(total, 'session')} (at a position: of the lists that reach it):",
+        f"What clicks alone show, in {plural(total, 'session')} (at each position: of sessions with a "
+        "result there):",
         "  position " + "".join(f"{place:>7}" for place in range(1, len(rates) + 1)),
         "  clicked  " + "".join(f"{percent(rate):>7}" for rate in rates),
         "           " + "".join(f"{block:>7}" for block in blocks),
@@ -319,15 +322,16 @@ def _remedies(shown: pl.DataFrame, graded: Judgments, settings: Settings, *, has
         if max(completed):
             depths.append(f"{depth} ({plural(max(completed), 'session')})")
     if depths:
-        lines.append(f"  another --depth; judged in full are at depth {', '.join(depths[-3:])}")
+        lines.append(f"  another --depth; fully judged sessions at depth {', '.join(depths[-3:])}")
     first = shown.filter(pl.col("place") == min(settings.depth) - 1)
     asked = _weight(first.join(graded.grades, on=graded.query_key, how="semi"))
     if settings.unjudged == "drop" and asked:
         lines.append(
-            "  --unjudged zero (or extremes, model): grades by rule, in "
-            f"{plural(asked, 'session')} of queries "
-            "with some judgment"
+            f"  --unjudged zero (or extremes, model): grades by rule, in {plural(asked, 'session')} whose "
+            "query has some judgment"
         )
     if has_proposed:
-        lines.append("  judging these results; as a sheet: clickassay plan --run RUN --budget N --out SHEET")
+        lines.append(
+            "  judging these results; to get a sheet: clickassay plan --run RUN --budget N --out SHEET"
+        )
     return lines

@@ -93,9 +93,9 @@ def prepare_judgments(
     counts["not judged", NO_GRADE] = usable.height - judged.height
     if usable.height and not judged.height:
         raise JudgmentError(
-            f"judgments: none of the {usable.height:,} rows has a grade: each is blank, -1 or a word such as "
-            "null or refused; give the grades a column `grade` (COEC of `clicks judgments` has none but with "
-            "--cuts)"
+            f"judgments: none of the {usable.height:,} rows has a grade: all are blank, -1 or a word such "
+            "as null or refused; put the grades in a column `grade` (COEC of `clicks judgments` has grades "
+            "only with --cuts)"
         )
     normal = normal_judgments(judged, normalise_urls=settings.normalise_urls)
     resolved = _resolve_conflicts(normal, settings.conflicts, judged)
@@ -125,8 +125,8 @@ def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Setting
             shown = ", ".join(f"'{visible(value)}'" for value in values.head(_MAX_EXAMPLES))
             raise InputError(
                 f"{what}: column {name} has {len(values):,} different values ({shown}, …), expected at most "
-                f"{settings.max_markets}, as each is measured by itself; rename the column or leave it out, "
-                f"or if they are {name}s, give --max-markets {len(values)}"
+                f"{settings.max_markets}, because each is measured separately; rename or drop the column, "
+                f"or if these are {name}s, add --max-markets {len(values)}"
             )
 
 
@@ -137,7 +137,7 @@ def check_markets(markets: pl.Series) -> None:
     """
     if EVERY in markets and markets.n_unique() > 1:
         raise InputError(
-            f"searches: a market is called '{EVERY}', which stands for all markets together; rename it"
+            f"searches: a market is called '{EVERY}', which means all markets combined; rename this market"
         )
 
 
@@ -166,7 +166,7 @@ def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
             more = "" if len(labels) <= _MAX_LABELS else f" and {len(labels) - _MAX_LABELS:,} more"
             found = f"found {', '.join(map(repr, labels[:_MAX_LABELS]))}{more}"
             scale = ",".join(settings.scale)
-            why = f"not a label of the scale {scale} ({found}; give all labels, worst first, by --scale)"
+            why = f"not a label of the scale {scale} ({found}; give all labels, worst first, with --scale)"
             _refuse(unknown, why)
         rows = rows.with_columns(values.alias("grade"))
     elif not (grade.dtype.is_numeric() or isinstance(grade.dtype, pl.Null)):
@@ -185,8 +185,8 @@ def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
         command = "by such a rule" if by_market else "clickassay import judgments FILE"
         _refuse(
             broken,
-            f"not a whole number 0..{settings.max_grade}; make grades of all: {command} {guess.option}"
-            f"{'' if by_market else ' --out FOLDER'} ({guess.guessed})",
+            f"not a whole number 0..{settings.max_grade}; convert all grades: {command} "
+            f"{guess.option}{'' if by_market else ' --out FOLDER'} ({guess.guessed})",
         )
     return rows.with_columns(numbers.cast(pl.Int8).alias("grade"))
 
@@ -194,9 +194,8 @@ def _parse_grades(rows: pl.DataFrame, settings: Settings) -> pl.DataFrame:
 def _refuse(rows: pl.DataFrame, reason: str) -> None:
     first = rows.row(0, named=True)
     raise JudgmentError(
-        f"judgments: grade {first['grade']!r} of row {first['row'] + 1:,} "
-        f"(query {first['query']!r:.60}, url {first['url']!r:.80}) is {reason}; "
-        f"{rows.height:,} such rows in all"
+        f"judgments: grade {first['grade']!r} of row {first['row'] + 1:,} (query {first['query']!r:.60}, "
+        f"url {first['url']!r:.80}) is {reason}; {rows.height:,} such rows in total"
     )
 
 
@@ -256,12 +255,13 @@ def _refuse_conflicts(rows: pl.DataFrame) -> None:
     more = f" and {conflicts.height - _MAX_EXAMPLES:,} more" if conflicts.height > _MAX_EXAMPLES else ""
     merged = conflicts.filter(pl.col("written").list.len() > 1).height
     differ = (
-        f"in {count(merged)} of them, URLs that differ as written have one normal form: if they are "
-        "different results, as the anchors of one page are, add --no-normalise-urls; else "
+        f"in {count(merged)} of them, differently written URLs normalise to the same URL: if these are "
+        "different results (e.g. anchors of one page), add --no-normalise-urls; otherwise "
     )
     raise JudgmentError(
         f"judgments: {conflicts.height:,} contradict each other: {'; '.join(shown)}{more}; "
-        f"{differ if merged else ''}correct them, or choose a rule with --conflicts max|mean-rounded|latest"
+        f"{differ if merged else ''}correct the file, or choose a rule with --conflicts "
+        "max|mean-rounded|latest"
     )
 
 
@@ -273,5 +273,5 @@ def queries_to_keep(judgments: WholeInput | None, settings: Settings) -> pl.Data
     if not settings.only_judged:
         return None
     if judgments is None:
-        raise SettingsError("--only-judged needs to know which queries are judged: give --judgments")
+        raise SettingsError("--only-judged needs judgments: add --judgments FILE")
     return judged_queries(judgments.rows, by_market=judgments.by_market)

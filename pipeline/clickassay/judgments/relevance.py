@@ -44,7 +44,9 @@ def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-mode
         return clicks_over_expected
     (kind,) = click_models([model])
     if not kind.estimates_attraction:
-        raise SettingsError(f"{option} {model}: it has no relevance of a result; give DBN or PBM")
+        raise SettingsError(
+            f"{option} {model}: this model does not estimate the relevance of a result; use DBN or PBM"
+        )
     return lambda log: kind.fit(log, pseudo_count=pseudo_count).model.relevance
 
 
@@ -90,8 +92,8 @@ def check_click_judge(model: str) -> Estimate:
     """
     if model.strip().upper() == COEC:
         raise SettingsError(
-            "--click-judge COEC: it has no scale of grades; give DBN or PBM, or make judgments of another "
-            "month's clicks by `clickassay clicks judgments --cuts` and give them as --judgments"
+            "--click-judge COEC: COEC has no scale of grades; use DBN or PBM, or compute judgments from "
+            "another month's clicks with `clickassay clicks judgments --cuts` and pass them as --judgments"
         )
     return relevance_by(model, PSEUDO_COUNT, option="--click-judge")
 
@@ -121,7 +123,8 @@ def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -
     name = f"{CLICK_JUDGE}{model.strip().upper()})"
     if name in graded.judges:
         raise JudgmentError(
-            f"judgments: a judge is called {name!r}, as the judge of --click-judge; rename it"
+            f"judgments: a judge is called {name!r}, the name of the judge of --click-judge; rename this "
+            "judge"
         )
     log = clicks_on_judged(fitting, graded, depth=max(settings.depth))
     check_clicked(log)
@@ -182,10 +185,9 @@ def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, n
         first = both.filter(is_same).sort("query", "url").row(0, named=True)
         result, query = visible(first["url"])[:80], visible(first["query"])[:60]
         raise JudgmentError(
-            f"judgments: {same:,} of {known:,} results have just the sessions and clicks that this log has "
-            f"({result!r} for {query!r}: {first['sessions']:,} and {first['clicks']:,}): they were "
-            "computed from the same clicks they would be tested against; give judgments from the clicks "
-            "of another time, or "
-            "--click-judge DBN, which is made of the clicks of other users; if people gave the grades, leave "
-            "out the columns sessions and clicks"
+            f"judgments: {same:,} of {known:,} results have exactly the sessions and clicks of this log "
+            f"({result!r} for {query!r}: {first['sessions']:,} and {first['clicks']:,}): they were computed "
+            "from the same clicks they would be tested against; use judgments from the clicks of another "
+            "period, or --click-judge DBN, which uses the clicks of other users; if people gave the "
+            "grades, drop the columns sessions and clicks"
         )

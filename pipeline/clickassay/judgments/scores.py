@@ -24,7 +24,7 @@ MOST_SCORES = 8
 """More names than this are probably ids."""
 
 _NAME = re.compile(r"[^\W_][\w .@/-]*")
-_NO_SEARCH = "the log does not have its search"
+_NO_SEARCH = "its search is not in the log"
 _KEYS = 'configuration_id, search_id, or query and results (a list, as ["d1", "d2"])'
 
 
@@ -51,8 +51,8 @@ class Scores:
         values: Floats = joined.select(self.names).fill_null(np.nan).to_numpy().astype(np.float64)
         if len(values) and np.isnan(values).all():
             raise NothingInCommonError(
-                f"no list of the log has a score: give scores of the lists that were shown, by {_KEYS}, with "
-                "the texts and the order of the log"
+                "no ranking of the log has a score: give scores of the rankings that were shown, by "
+                f"{_KEYS}, with the texts and the order of the log"
             )
         return values
 
@@ -65,7 +65,7 @@ class Scores:
         """Return what was read, rejected, averaged and kept, in the form of FUNNEL."""
         known = self.rows.join(pl.DataFrame({"key": self._keys(lists)}), on="key", how="semi").height
         counts = self.counts + Counter(
-            {("no list", "the log does not show its list"): self.rows.height - known, ("kept", ""): known}
+            {("no list", "its ranking is not in the log"): self.rows.height - known, ("kept", ""): known}
         )
         rows = [("scores", EVERY, 0, EVERY, step, reason, n) for (step, reason), n in counts.items() if n]
         return FUNNEL.canonical(pl.DataFrame(rows, [column.name for column in FUNNEL.columns], orient="row"))
@@ -85,7 +85,7 @@ def prepare_scores(
     counts = Counter({("read", ""): rows.height + unknown, ("no list", _NO_SEARCH): unknown})
     by_id = rows["configuration_id"].null_count() < rows.height
     if not by_id and "results" not in _filled(rows):
-        raise InputError(f"scores: nothing says which list a score is of; give {_KEYS}")
+        raise InputError(f"scores: the table does not say which ranking each score belongs to; add {_KEYS}")
     usable = _usable(rows, "configuration_id" if by_id else "results", counts, settings, by_market=by_market)
     names = tuple(usable["name"].unique().sort())
     taken = {*(metric.name.lower() for metric in METRICS), *(name.lower() for name in (*CLICK_METRICS, IPS))}
@@ -93,18 +93,19 @@ def prepare_scores(
     for name in names:
         if not _NAME.fullmatch(name) or name.lower() in taken:
             raise InputError(
-                f"scores: {visible(name)!r} cannot be the name of a score: metrics and tables have it, or it "
-                "has other characters than letters, digits, blanks and . @ / _ -; rename it"
+                f"scores: {visible(name)!r} is not a valid name of a score: already used by a metric or "
+                "column, or contains characters other than letters, digits, blanks and . @ / _ -; rename "
+                "this score"
             )
     if len(names) > MOST_SCORES:
         raise InputError(
-            f"scores: {plural(len(names), 'name')}, as {listed(names[:3])}; at most {MOST_SCORES} are "
-            "compared: leave some out, or is the column name an id?"
+            f"scores: {plural(len(names), 'name')}, such as {listed(names[:3])}; at most {MOST_SCORES} can "
+            "be compared: remove some, or check whether the column name is an ID"
         )
     key = usable["configuration_id"] if by_id else _keys(usable, settings, by_market, deepest)
     # sorted before they are added, so that no order of rows matters
     grouped = usable.with_columns(key=key).group_by("key", "name").agg(pl.col("value").sort().mean())
-    counts["averaged", "another value of the same list"] = usable.height - grouped.height
+    counts["averaged", "another value of the same ranking"] = usable.height - grouped.height
     return Scores(names, grouped, by_id, by_market, counts)
 
 
@@ -123,8 +124,8 @@ def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.D
         return rows, False, 0
     if searches is None:
         raise InputError(
-            "scores by search_id need the log, which a pattern table has no more: use `clickassay run`, or "
-            "give query and results"
+            "scores by search_id need the log, and a pattern table no longer contains searches: use "
+            "`clickassay run`, or give query and results"
         )
     key = pl.col("search_id").cast(pl.String)
     of_log = searches.with_columns(key).select("search_id", "market", "query", "results", "page")
@@ -160,7 +161,7 @@ def _usable(
             counts["no list", reason] = numbers.filter(is_so).height
             numbers = numbers.filter(~is_so)
     finite = numbers.filter(pl.col("value").is_finite())
-    reasons["no finite number"] = numbers.height - finite.height
+    reasons["not a finite number"] = numbers.height - finite.height
     counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
     check_rejected("scores", reasons, counts["read", ""], settings.max_rejected)
     return finite

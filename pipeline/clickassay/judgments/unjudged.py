@@ -98,7 +98,7 @@ def hot_deck_from_clicks(
             if of_judge.height < MIN_DONORS:
                 raise JudgmentError(
                     f"--unjudged model: judge {judge!r} judged {of_judge.height} results that users of even "
-                    f"folds were shown; grades are drawn from {MIN_DONORS} or more: give more judgments, or "
+                    f"folds were shown; grades are drawn from at least {MIN_DONORS}: add judgments, or use "
                     "--unjudged drop"
                 )
             grades[own["row"].to_numpy()] = _draw_grades(own, of_judge, rng)

@@ -40,8 +40,8 @@ _NAMES = {
 def _expected(grades: NDArray[np.integer], fitted: Mapping[str, Expectation], *, model: str) -> Floats:
     if model not in fitted:
         raise SettingsError(
-            f"metric {model} needs a fitted click model, and none was fitted: "
-            "make the pattern table with --folds 2 or more (16 by default)"
+            f"metric {model} needs a fitted click model, and none was fitted: build the pattern table with "
+            "--folds 2 or more (16 by default)"
         )
     return fitted[model](grades)
 
@@ -81,8 +81,8 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
     for measure in requested:
         if measure.depth is not None and measure.depth > min(settings.depth):
             raise SettingsError(
-                f"metric {measure}: the run has depth {min(settings.depth)}; give --depth {measure.depth}, "
-                f"or name it {replace(measure, depth=None)}, which is cut at every depth of the run"
+                f"metric {measure}: the run has depth {min(settings.depth)}; add --depth {measure.depth}, "
+                f"or write {replace(measure, depth=None)}, which is cut at every depth of the run"
             )
         _check_fits(measure, measure.depth or max(settings.depth), settings)
     return tuple(dict.fromkeys((*own, *requested)))
@@ -153,13 +153,14 @@ def _check_fits(measure: Measure, depth: int, settings: Settings) -> None:
         raise SettingsError(f"metric {measure}: no grade of the scale 0..{top} is relevant")
     if "gains" in given and len(given["gains"]) != top + 1:
         raise SettingsError(
-            f"metric {measure}: gains has {len(given['gains'])} values, and the scale 0..{top} has {top + 1} "
-            "grades; give one for each"
+            f"metric {measure}: gains has {len(given['gains'])} values, but the scale 0..{top} has "
+            f"{top + 1} grades; give one gain for each grade"
         )
     if "utilities" in given and len(given["utilities"]) < depth:
         raise SettingsError(
-            f"metric {measure}: utilities ends at position {len(given['utilities'])}, and it is computed to "
-            f"{depth}; give more, or cut the metric by @{len(given['utilities'])}"
+            f"metric {measure}: utilities ends at position {len(given['utilities'])}, but the metric is "
+            f"computed to position {depth}; give more utilities, or cut the metric with "
+            f"@{len(given['utilities'])}"
         )
 
 

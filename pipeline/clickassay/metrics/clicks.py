@@ -179,7 +179,7 @@ def click_metric_named(text: str) -> str:
         return signal_metric(name, " ".join(signal.split()).lower())
     if "(" in text and name in (*CLICK_METRICS, IPS):
         raise SettingsError(
-            f"click metric {text!r}: write MeanRR, or MeanRR(signal='satisfied'); with a signal there are "
+            f"click metric {text!r}: write MeanRR, or MeanRR(signal='satisfied'); metrics of signals are "
             f"{', '.join(SIGNAL_METRICS)}"
         )
     if name in (*CLICK_METRICS, IPS):
@@ -239,14 +239,14 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
     less = next((name for name in named if name in LESS_IS_BETTER), None)
     if less is not None:
         raise SettingsError(
-            f"click metric {less}: less of it is better, and the verdict prefers metrics that go with more; "
-            "the report shows it among the outcomes: name another, such as --click-metric MeanRR"
+            f"click metric {less}: lower is better, but the verdict prefers metrics that rise with it; the "
+            "report shows it among the outcomes: name another click metric, such as --click-metric MeanRR"
         )
     counted = tuple(name for name in named if name not in {IPS, USES_GRADES})
     if not counted:
         raise SettingsError(
-            f"click metric {USES_GRADES} compares no metrics, as it is made of the grades too; name one that "
-            f"decides, such as --click-metric MeanRR,{USES_GRADES}"
+            f"click metric {USES_GRADES} cannot compare metrics because it uses the grades too; name "
+            f"another one first, such as --click-metric MeanRR,{USES_GRADES}"
         )
     return counted
 
@@ -258,7 +258,8 @@ def refuse_ips(name: str) -> None:
     """
     if name == IPS:
         raise SettingsError(
-            "click metric IPS has no value within queries and no rank; name another, such as MeanRR"
+            "click metric IPS has no value within queries and no rank; name another click metric, such as "
+            "MeanRR"
         )
 
 
@@ -324,7 +325,9 @@ def signal_values(
     for signal, rows in signals.items():
         left = every - np.bincount(rows.configuration, rows.sessions, size).astype(np.int64)
         if (left < 0).any():
-            raise PatternError(f"more sessions have the signal {signal} than there are; make the table again")
+            raise PatternError(
+                f"more sessions have the signal {signal} than there are; rebuild the pattern table"
+            )
         none = np.flatnonzero(left)
         found = click_values(
             np.concatenate([none, rows.configuration]),

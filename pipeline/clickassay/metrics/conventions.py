@@ -195,13 +195,13 @@ BOTH = ("judged", "shown")
 
 CONVENTIONS = (
     Convention(
-        "nDCG", "nDCG(dcg='exp-log2')@{k}", "gain 2^g - 1, ideal list of the k best judged results",
+        "nDCG", "nDCG(dcg='exp-log2')@{k}", "gain 2^g - 1, ideal ranking of the k best judged results",
         "gdeval, ir_measures with dcg='exp-log2', rankkit, ranx ndcg_burges, trectools with trec_eval=False, "
         "Quepid ndcg_cut",
         needs_pool=True, own=("judged",), column="NDCG",
     ),
     Convention(
-        "nDCG", "nDCG(dcg='exp-log2')@{k} to the hits", "the same, ideal list no longer than the list",
+        "nDCG", "nDCG(dcg='exp-log2')@{k} to the hits", "the same, ideal ranking no longer than the ranking",
         "Elasticsearch, OpenSearch", ndcg_to_the_hits, needs_pool=True,
     ),
     Convention(
@@ -209,41 +209,42 @@ CONVENTIONS = (
         "OpenSearch Search Relevance Workbench", two_decimals, needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG(dcg='log2')@{k}", "gain g, ideal list of the k best judged results",
+        "nDCG", "nDCG(dcg='log2')@{k}", "gain g, ideal ranking of the k best judged results",
         "trec_eval ndcg_cut, pytrec_eval, ir_measures, ranx, trectools, rankkit with linear gain",
         needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG(dcg='log2',ideal='uncut')@{k}", "gain g, ideal list of all judged results",
-        "trec_eval ndcg, ir_measures nDCG and ranx ndcg without @k, of a list that ends here",
+        "nDCG", "nDCG(dcg='log2',ideal='uncut')@{k}", "gain g, ideal ranking of all judged results",
+        "trec_eval ndcg, ir_measures nDCG and ranx ndcg without @k, for a ranking that ends here",
         needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG(dcg='exp-log2',ideal='uncut')@{k}", "gain 2^g - 1, ideal list of all judged results",
+        "nDCG", "nDCG(dcg='exp-log2',ideal='uncut')@{k}", "gain 2^g - 1, ideal ranking of all judged "
+                                                          "results",
         "Quepid ndcg@10", needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG(dcg='jk-log2')@{k}", "gain g, divided by log2(i) from the second place on",
+        "nDCG", "nDCG(dcg='jk-log2')@{k}", "gain g, divided by log2(i) from position 2 on",
         "textbooks; ndcg_p in the repository of trec_eval, but in no release", needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG(dcg='log2',judged_only=True)@{k}", "gain g, results without a grade left out",
+        "nDCG", "nDCG(dcg='log2',judged_only=True)@{k}", "gain g, unjudged results removed",
         "trec_eval -J, ir_measures with judged_only=True", needs_pool=True, needs_unjudged=True,
     ),
     Convention(
-        "nDCG", "nDCG(gains='{cut}')@{k}", "gain g, grades below the relevant ones worth nothing",
+        "nDCG", "nDCG(gains='{cut}')@{k}", "gain g, grades below the relevant ones count 0",
         "ranx ndcg with -l{rel}", needs_pool=True,
     ),
     Convention(
-        "nDCG", "nDCG(dcg='exp-log2',ideal='shown')@{k}", "gain 2^g - 1, ideal list of the results shown",
+        "nDCG", "nDCG(dcg='exp-log2',ideal='shown')@{k}", "gain 2^g - 1, ideal ranking of the results shown",
         "older Quepid, ad-hoc code", own=("shown",), column="NDCG",
     ),
     Convention(
-        "nDCG", "nDCG(dcg='log2',ideal='shown')@{k}", "gain g, ideal list of the results shown",
+        "nDCG", "nDCG(dcg='log2',ideal='shown')@{k}", "gain g, ideal ranking of the results shown",
         "scikit-learn ndcg_score when it is given the results shown",
     ),
     Convention(
-        "nDCG", "SDCG@{k}", "gain g / g_max, ideal list of k top grades, whether they exist or not",
+        "nDCG", "SDCG@{k}", "gain g / g_max, ideal ranking of k top grades, whether they exist or not",
         "cwl_eval SDCG", scaled_dcg,
     ),
     Convention(
@@ -254,30 +255,30 @@ CONVENTIONS = (
         "DCG", "DCG(dcg='log2')@{k}", "gain g, divided by log2(i + 1)", "trec_eval, scikit-learn, ranx dcg"
     ),
     Convention(
-        "DCG", "DCG@{k} with ln", "gain 2^g - 1, divided by ln(i + 1)", "gdeval, on the way to nDCG",
+        "DCG", "DCG@{k} with ln", "gain 2^g - 1, divided by ln(i + 1)", "gdeval, as a step to nDCG",
         natural_dcg,
     ),
     Convention(
         "ERR", "ERR(max_rel={top})@{k}",
-        "R(g) = (2^g - 1) / 2^g_max, results without a grade keep their place",
+        "R(g) = (2^g - 1) / 2^g_max, unjudged results keep their position",
         "Elasticsearch, Quepid and rankkit given the scale; gdeval and ir_measures, where it ends at 4",
         own=BOTH, column="ERR",
     ),
     Convention(
-        "ERR", "ERR(max_rel={top},judged_only=True)@{k}", "results without a grade left out",
+        "ERR", "ERR(max_rel={top},judged_only=True)@{k}", "unjudged results removed",
         "any tool given only the judged results", needs_unjudged=True,
     ),
     Convention(
-        "ERR", "ERR(max_rel={top},unjudged={half})@{k}", "half credit for results without a grade", "RRE",
+        "ERR", "ERR(max_rel={top},unjudged={half})@{k}", "half credit for unjudged results", "RRE",
         needs_unjudged=True,
     ),
     Convention(
-        "ERR", "ERR@{k} on 0..{more}", "a scale with a grade too many",
+        "ERR", "ERR@{k} on 0..{more}", "a scale with one grade too many",
         "Elasticsearch, Quepid or gdeval given the wrong scale", err_of_larger_scale,
     ),
     Convention(
         "ERR", "ERR@{k} on 0..{less}",
-        "a scale with a grade too few: the top grade satisfies with a probability above 1",
+        "a scale with one grade too few: the top grade satisfies with a probability above 1",
         "Quepid given the wrong scale", err_of_smaller_scale,
     ),
     Convention(
@@ -300,7 +301,7 @@ CONVENTIONS = (
         "some learning-to-rank libraries", needs_pool=True,
     ),
     Convention(
-        "AP", "AP(rel={rel},judged_only=True)@{k}", "results without a grade left out",
+        "AP", "AP(rel={rel},judged_only=True)@{k}", "unjudged results removed",
         "trec_eval -J, ir_measures with judged_only=True", needs_pool=True, needs_unjudged=True,
     ),
     Convention(
@@ -321,7 +322,7 @@ CONVENTIONS = (
         "trec_eval, ir_measures, pytrec_eval, ranx and Elasticsearch by default; rankkit, trectools, Quepid",
     ),
     Convention(
-        "RR", "RR(rel={rel},judged_only=True)@{k}", "results without a grade left out",
+        "RR", "RR(rel={rel},judged_only=True)@{k}", "unjudged results removed",
         "trec_eval -J and ir_measures with judged_only=True, both without a cut", needs_unjudged=True,
     ),
     Convention(
@@ -367,7 +368,7 @@ CONVENTIONS = (
         "OpenSearch Search Relevance Workbench, with its own threshold", precision_of_hits,
     ),
     Convention(
-        "P", "P(rel={rel},judged_only=True)@{k}", "results without a grade left out",
+        "P", "P(rel={rel},judged_only=True)@{k}", "unjudged results removed",
         "trec_eval -J, ir_measures with judged_only=True", needs_unjudged=True,
     ),
 )  # fmt: skip

@@ -131,7 +131,7 @@ class Measure:
         if len(wrong):
             raise MetricError(
                 f"{self}: {len(wrong):,} of {len(values):,} values lie outside {low:g} to {high:g}, such as "
-                f"{wrong[0]:.4f}; nothing was written: does a list show a result twice?"
+                f"{wrong[0]:.4f}; nothing was written: check whether a ranking contains a result twice"
             )
         return values
 

@@ -209,7 +209,7 @@ def satisfaction(grades: Grades, max_rel: int, gains: Values | None = None) -> F
         return np.array(gains)[grades]
     if grades.size and grades.max() > max_rel:
         raise JudgmentError(
-            f"grade {grades.max()} is above max_rel {max_rel}: give the top grade of the scale"
+            f"grade {grades.max()} is above max_rel {max_rel}: set max_rel to the top grade of the scale"
         )
     chance: Floats = np.ldexp(np.ldexp(1.0, grades) - 1, -max_rel)
     return chance
@@ -233,7 +233,7 @@ REL = Parameter(
     "rel", int, "lowest grade that counts as relevant",
     "a grade of 1..30", lambda grade: 1 <= grade <= 30, "relevant_grade",
 )  # fmt: skip
-_FROM_GRADE = replace(REL, meaning="lowest grade that is worth 1; the others are worth 0", setting=None)
+_FROM_GRADE = replace(REL, meaning="lowest grade with gain 1; lower grades have gain 0", setting=None)
 _OVER = Parameter(
     "over", word, "the denominator: relevant results judged, retrieved, or judged but at most the cut",
     "'judged', 'retrieved' or 'cut'", lambda over: over in ("judged", "retrieved", "cut"), None,
@@ -241,7 +241,7 @@ _OVER = Parameter(
 )  # fmt: skip
 MAX_REL = replace(REL, name="max_rel", meaning="top grade of the scale", setting="max_grade")
 GAMMA = Parameter(
-    "gamma", float, "chance to go on when not satisfied; gamma^(r - 1) then takes the place of 1/r",
+    "gamma", float, "chance to continue when not satisfied; gamma^(r - 1) then replaces 1/r",
     "a number above 0, at most 1", lambda gamma: 0 < gamma <= 1, None,
 )  # fmt: skip
 PERSISTENCE = Parameter(
@@ -249,14 +249,14 @@ PERSISTENCE = Parameter(
     "a number between 0 and 1", lambda p: 0 < p < 1, "persistence",
 )  # fmt: skip
 CHANCES = Parameter(
-    "gains", numbers, "chance that a result satisfies, for each grade from 0 up; takes the place of R(g)",
-    "numbers of 0..1 that do not fall, with blanks between them, one for each grade from 0 up",
+    "gains", numbers, "chance that a result satisfies, for each grade from 0 up; replaces R(g)",
+    "non-decreasing numbers of 0..1, separated by blanks, one for each grade from 0 up",
     lambda chances: _rising(chances, 1), None,
 )  # fmt: skip
 GAINS = replace(
     CHANCES,
-    meaning="gain of each grade from 0 up; takes the place of 2^g - 1",
-    expected="numbers of 0..1e12 that do not fall, with blanks between them, one for each grade from 0 up",
+    meaning="gain of each grade from 0 up; replaces 2^g - 1",
+    expected="non-decreasing numbers of 0..1e12, separated by blanks, one for each grade from 0 up",
     admits=lambda gains: _rising(gains, LARGEST),
 )
 DCG_FORM = Parameter(
@@ -266,7 +266,7 @@ DCG_FORM = Parameter(
 _IDEAL = replace(
     DCG_FORM,
     name="ideal",
-    meaning="the ideal list: the judged results to the cut, all of them uncut, or those of the list",
+    meaning="the ideal ranking: judged results to the cut, all judged results, or the results shown",
     expected="'judged', 'uncut' or 'shown'",
     admits=lambda ideal: ideal in ("judged", "uncut", "shown"),
     default="judged",
@@ -274,8 +274,8 @@ _IDEAL = replace(
 UTILITIES = replace(
     CHANCES,
     name="utilities",
-    meaning="what it is worth to stop at each position from 1 down; takes the place of 1/r",
-    expected="numbers of 0..1e12, the first above 0, with blanks between them, one for each position from 1",
+    meaning="value of stopping at each position from 1 down; replaces 1/r",
+    expected="numbers of 0..1e12, the first above 0, separated by blanks, one for each position from 1",
     admits=lambda utilities: _within(utilities, LARGEST) and utilities[0] > 0,
 )
 _FROM = "Chapelle et al. 2009, section "
@@ -287,7 +287,7 @@ EDITORIAL = (
         (DCG_FORM, GAINS), (("dcg", "gains"),),
     ),
     Metric(
-        "NDCG", "DCG relative to the ideal list", 0, 1, _FROM + "2", ndcg, (*_POOLED, "deepest"),
+        "NDCG", "DCG relative to the ideal ranking", 0, 1, _FROM + "2", ndcg, (*_POOLED, "deepest"),
         (DCG_FORM, GAINS, _IDEAL), (("dcg", "gains"),), with_parameters="nDCG",
     ),
     Metric(

@@ -186,11 +186,11 @@ def _check(measure: Measure, lists: Lists, given: dict[str, Any]) -> None:
     gains, max_rel = given.get("gains"), given.get("max_rel")
     if gains is not None and len(gains) < top + 1:
         raise SettingsError(
-            f"measure {measure}: gains has {len(gains)} values, and grades go up to {top}; give "
-            f"{top + 1}, one for each grade from 0"
+            f"measure {measure}: gains has {len(gains)} values, but grades go up to {top}; give {top + 1} "
+            "gains, one for each grade from 0"
         )
     if max_rel is not None and gains is None and given.get("rel") is None and top > max_rel:
         raise JudgmentError(
-            f"measure {measure}: results have grade {top}, above max_rel {max_rel}; "
-            f"give the top of the scale by --max-grade {top} or {measure.metric.name}(max_rel={top})"
+            f"measure {measure}: results have grade {top}, above max_rel {max_rel}; set the top of the "
+            f"scale with --max-grade {top} or {measure.metric.name}(max_rel={top})"
         )

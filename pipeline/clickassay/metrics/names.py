@@ -73,13 +73,11 @@ def _arguments(metric: Metric, text: str, rules: tuple[Parameter, ...]) -> tuple
         unknown = next((name for name in given if name not in known), "")
         close = f" no parameter {unknown}; {did_you_mean(unknown, known)};" if unknown in given else ""
         raise SettingsError(
-            f"metric {metric.name}({text}):{close} its parameters, each once at most, are: {expected}"
+            f"metric {metric.name}({text}):{close} its parameters, each at most once, are: {expected}"
         )
     for one, other in metric.exclusive:
         if one in given and other in given:
-            raise SettingsError(
-                f"metric {metric.name}: {one} and {other} exclude each other; give one of them"
-            )
+            raise SettingsError(f"metric {metric.name}: {one} and {other} exclude each other; give only one")
     values: dict[str, Value] = {}
     for parameter in parameters:
         if parameter.name not in given:
@@ -102,11 +100,11 @@ MEASURES: tuple[Metric, ...] = (*(*EDITORIAL, *RANKED, JUDGED, *OF_USERS, *PLAIN
 """Every measure that `evaluate` has."""
 
 JUDGED_ONLY = Parameter(
-    "judged_only", flag, "leave results without a grade out, so that those below move up",
+    "judged_only", flag, "remove unjudged results, so that results below move up",
     "True or False", lambda value: isinstance(value, bool), None,
 )  # fmt: skip
 UNJUDGED = Parameter(
-    "unjudged", int, "the grade that results without one get",
+    "unjudged", int, "the grade of unjudged results",
     "a grade of 0..30", lambda grade: 0 <= grade <= 30, None,
 )  # fmt: skip
 RULES = (JUDGED_ONLY, UNJUDGED)
@@ -148,7 +146,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     spelled = _DOTTED.sub(with_each_cut, text.strip()) if "." in text else text.strip()
     names = [name for name in _SEPARATOR.split(spelled) if name]
     if not names:
-        raise SettingsError("no measure is named; give some, as in -m 'nDCG@10 ERR@10 AP(rel=2)'")
+        raise SettingsError("no measure is named; name some, e.g. -m 'nDCG@10 ERR@10 AP(rel=2)'")
     return tuple(dict.fromkeys(parse_measure(name) for name in names))
 
 
@@ -222,10 +220,9 @@ TREC: tuple[tuple[str, Callable[[str], str]], ...] = (
 """Names of trec_eval, and ours. Rprec, bpref and infAP are names of both, and ndcg of another measure."""
 
 _OTHERS_OF_TREC = {
-    "ndcg": "nDCG has the gain 2^g - 1, and trec_eval's ndcg the grade: write nDCG, or for that "
-    "nDCG(dcg='log2')",
-    "rbp": "RBP has the gain (2^g - 1) / 2^top, and trec_eval's rbp the grade / the best judged one of the "
-    "query, with p 0.9: write RBP, or for that RBP(p=0.9,gains='...') with a gain for each grade",
+    "ndcg": "write nDCG for gain 2^g - 1, or nDCG(dcg='log2') for trec_eval's linear gain",
+    "rbp": "write RBP for gain (2^g - 1) / 2^top, or RBP(p=0.9,gains='...') with a gain for each grade for "
+    "trec_eval's gain (grade / best judged grade of the query)",
 }
 """Names that trec_eval has for another measure than the one that this name means in any case of letters."""
 
@@ -239,8 +236,7 @@ def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
     """
     if text in _OTHERS_OF_TREC:
         raise SettingsError(
-            f"metric {text!r} is ambiguous: trec_eval has another measure of this name, "
-            f"{_OTHERS_OF_TREC[text]}"
+            f"metric {text!r} is ambiguous, as trec_eval defines it differently: {_OTHERS_OF_TREC[text]}"
         )
     underscored = _DOTTED.sub(r"\1_\2", text, count=1)
     for pattern, name in TREC:

@@ -112,7 +112,7 @@ def judged_share(judged: Flags, returned: Sizes) -> Floats:
 
 
 def interpolated_precision(grades: Grades, pool: Grades, *, rel: int, recall: float | None) -> Floats:
-    """IPrec = largest precision at this recall or above; without one, the mean at the 11 levels; 0..1."""
+    """IPrec = largest precision at this recall or above; without @, the mean at the 11 levels; 0..1."""
     levels = RECALLS if recall is None else (recall,)
     curve = precision_at_recalls(grades, pool, rel=rel, recalls=levels)
     mean: Floats = curve.mean(axis=1)
@@ -192,10 +192,10 @@ _BETA = Parameter(
     "a number above 0", lambda beta: 0 < beta < 1e6, None, default=1.0,
 )  # fmt: skip
 _RECALL = Parameter(
-    "recall", float, "level of recall, written after @; without one, the mean at the 11 levels 0, 0.1, ... 1",
+    "recall", float, "level of recall, written after @; without @, the mean at the 11 levels 0, 0.1, ... 1",
     "a number of 0..1", lambda level: 0 <= level <= 1, None,
 )  # fmt: skip
-_LINEAR = replace(GAINS, meaning="gain of each grade from 0 up; takes the place of the grade")
+_LINEAR = replace(GAINS, meaning="gain of each grade from 0 up; replaces the grade")
 
 _G, _GP, _TREC = ("grades",), ("grades", "pool"), "trec_eval"
 _JK, _RIJSBERGEN, _KORFHAGE = "Jarvelin & Kekalainen 2000", "van Rijsbergen 1979", "Korfhage 1997"
@@ -238,9 +238,9 @@ JUDGED = Metric(
 )
 
 OF_USERS = (
-    Metric("Coverage", "share of the known relevant results that is found", 0, 1, _KORFHAGE, coverage,
+    Metric("Coverage", "share of the known relevant results found", 0, 1, _KORFHAGE, coverage,
            ("grades", "known", "known_relevant"), (REL,)),
-    Metric("Novelty", "share of the relevant results that was not known", 0, 1, _KORFHAGE, novelty,
+    Metric("Novelty", "share of the relevant results that were not known", 0, 1, _KORFHAGE, novelty,
            ("grades", "known"), (REL,)),
     Metric("RelativeRecall", "relevant results found / expected", 0, np.inf, _KORFHAGE, relative_recall,
            ("grades", "expected"), (REL,)),

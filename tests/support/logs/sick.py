@@ -99,11 +99,11 @@ SICK = {
     ),
     "a few ids broken": (
         unchanged, changed("search_id", "lost-" + pl.col("search_id"), 0.1), {"unmatched_clicks": "caution"},
-        ("name a search that the log does not have",),
+        ("name an unknown search_id",),
     ),
     "a dropped time zone": (
         unchanged, changed("timestamp", LATER), {"lost_clicks": "stop", "late_clicks": "finding"},
-        ("100.0% of them are 2 h late", "as by another time zone"),
+        ("100.0% of them are 2 h late", "the time zones probably differ"),
     ),
     "half of the clicks late": (
         unchanged, changed("timestamp", LATER, 0.5), {"late_clicks": "finding"}, ("2 h late",),
@@ -118,16 +118,16 @@ SICK = {
                       ("10.", "12:00 UTC")),
     "a crawler": (changed("user_id", FIRST_USER, 0.2), unchanged, {"busy_user": "caution"}, ("20.",)),
     "ids per request": (changed("user_id", pl.col("search_id")), unchanged, {"one_search_each": "caution"},
-                        ("nearly all have one",)),
+                        ("nearly all users have only one",)),
     "a day is missing": (without_day(3), without_day(3), {"missing_days": "caution"},
                          ("1 day", "2025-06-18")),
     "a day came three times": (day_again(3), unchanged, {"double_days": "caution"}, ("1 day", "2025-06-20")),
     "a night without clicks": (unchanged, without_day(3), {"days_without_clicks": "finding"},
                                ("1 day has searches and no click", "2025-06-18")),
-    "one query": (one_query(0.3), unchanged, {"busy_query": "caution"}, ("are of one query",)),
+    "one query": (one_query(0.3), unchanged, {"busy_query": "caution"}, ("have the same query",)),
     "lists of one result": (
         changed("results", pl.col("results").list.head(1)), unchanged,
-        {"one_list_length": "caution", "clicks_elsewhere": "finding"}, ("Every list has 1 result",),
+        {"one_list_length": "caution", "clicks_elsewhere": "finding"}, ("Every ranking has 1 result",),
     ),
     "lists upside down": (changed("results", pl.col("results").list.reverse()), unchanged,
                           {"flat_clicks": "caution"}, ("position 1 in",)),

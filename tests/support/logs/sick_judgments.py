@@ -83,14 +83,14 @@ SICK_JUDGMENTS = {
     "URLs in another case": (
         CASE, with_urls(URL.str.replace("/(\\d+)$", "/item-$1")),
         {"no_judged_results": "finding"},
-        ("Of 1,000 judged results the lists of their queries show none", "for the "
+        ("Rankings of their queries show none of 1,000 judged results", "for the "
          "query “query 0” “https://shop.example/0/item-1” is judged, and "
          "“https://shop.example/0/Item-1” is shown: they differ in case"),
     ),
     "http and https": (
         unchanged, with_urls(URL.str.replace("https", "http")), {"no_judged_results": "finding"},
         ("“http://shop.example/0/1” is judged, and “https://shop.example/0/1” is shown: they differ in the "
-         "scheme, www. or the last slash",),
+         "scheme, www. or the final slash",),
     ),
     "ids with a prefix": (
         unchanged, with_urls(URL.str.replace("https://shop.example/", "SKU-"), NUMBER < 99),
@@ -99,7 +99,7 @@ SICK_JUDGMENTS = {
     ),
     "5% of the URLs in another form": (
         unchanged, with_urls(URL.str.replace("https", "http"), (NUMBER * 10 + PLACE) % 20 == 0),
-        {"urls_alike": "caution"}, ("have a judgment in another form only",),
+        {"urls_alike": "caution"}, ("have a judgment only under a different spelling",),
     ),
     "other results": (
         unchanged, with_urls("other:" + PLACE.cast(pl.String) + "x"),
@@ -109,17 +109,18 @@ SICK_JUDGMENTS = {
     "queries with other signs": (
         unchanged, with_queries(QUERY.str.replace(" ", "-"), NUMBER < 99),
         {"unseen_queries": "caution", "queries_alike": "finding", "unjudged_queries": "caution"},
-        ("99 judged queries of 100 are in the log in another form only",
-         "“query-0” is judged, and the log has “query 0”: they differ in the signs between their words"),
+        ("99 of 100 judged queries are in the log only with a different spelling",
+         "“query-0” is judged, but the log contains “query 0”: they differ in the characters between words"),
     ),
     "3 queries with other signs": (
         unchanged, with_queries(QUERY.str.replace(" ", "+"), NUMBER < 3),
-        {"queries_alike": "caution"}, ("3 judged queries of 100 are in the log in another form only",),
+        {"queries_alike": "caution"},
+        ("3 of 100 judged queries are in the log only with a different spelling",),
     ),
     "queries of another log": (
         unchanged, with_queries("other " + QUERY), {"no_judged_queries": "finding"},
-        ("Of 100 judged queries the log has none",
-         "“other query 0” is judged; a query of the log is “query "),
+        ("The log contains none of 100 judged queries",
+         "“other query 0” is judged; the log contains queries such as “query "),
     ),
     "two spellings of a word": (
         two_spellings, unchanged, {"queries_that_fold": "caution"},
@@ -128,7 +129,7 @@ SICK_JUDGMENTS = {
     "ids of pandas": (
         lists_of(ITEM.str.extract(r"/(\d+/\d+)$").str.replace("/", "0")),
         with_urls(pl.format("{}0{}{}", NUMBER, PLACE, pl.lit(".0").repeat_by(NUMBER < 50).list.join(""))),
-        {"urls_alike": "finding"}, ("differ in leading zeros or an end .0",),
+        {"urls_alike": "finding"}, ("differ in leading zeros or a final .0",),
     ),
     "one grade": (unchanged, with_grades(4), {"one_grade": "finding"}, ("Every judgment has the grade 4",)),
     "the highest grade is not used": (

@@ -222,7 +222,11 @@ def caution(value: float | None, low: float | None, queries: int, *, heavy: bool
         return "no interval: too few queries vary"
     if queries < MIN_QUERIES:
         return f"fewer than {MIN_QUERIES} queries"
-    return "sessions per query are heavy-tailed, so queries that decide may be missing" if heavy else None
+    return (
+        "a few very frequent queries dominate, and similar ones may be missing from the log"
+        if heavy
+        else None
+    )
 
 
 def is_heavy(sessions: Sequence[int], least: float) -> bool:

@@ -143,7 +143,7 @@ def reason(rows: Rows, pair: Pair, value: float | None, where: str) -> str | Non
         return None
     groups = [rows] if where == "every configuration" else list(by_query(rows).values())
     same = all(is_constant([row[pair[0]] for row in own]) for own in groups)
-    return SAME_IN.format("click" if same else "editorial", where)
+    return SAME_IN.format("click" if same else "offline", where)
 
 
 def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, Any]]:

@@ -23,10 +23,10 @@ from support.oracle.oracle_shared import (
 )
 from support.oracle.oracle_tables import adjusted_by_click, compared_pairs, estimate, sign_agreement
 
-NO_GROUP = "no query has two judged lists"
-SAME = "the {} metric is the same in all lists of each query"
-NO_TIMES = "times are not known: a change over time may be in this number"
-NO_USERS = "fewer than 8 folds of users: one busy user may be in this number"
+NO_GROUP = "no query has two fully judged rankings"
+SAME = "the {} metric is the same in all rankings of each query"
+NO_TIMES = "times are unknown: a change over time may affect this number"
+NO_USERS = "fewer than 8 folds of users: one busy user may dominate this number"
 
 NULL = "null SS"
 LEAST_FOLDS = 8
@@ -237,7 +237,7 @@ def within(lists: WithinLists, rows: Rows, place: Rows) -> dict[Pair, dict[str, 
         of_value = errors.users([pair], [1.0], fisher=False)
         columns = estimate(whole, left_out, pair, widen, errors.factor, of_value)
         null = lists.correlation_of(errors.sums, (NULL, pair[1])) if pair[0] == "SS" else 0.0
-        same = "click" if not errors.sums[pair[0]] else "editorial"
+        same = "click" if not errors.sums[pair[0]] else "offline"
         values = [one.correlations[pair] for one in left_out]
         found[pair] = {
             "correlation": value,

@@ -87,7 +87,7 @@ def test_a_mask_that_does_not_fit_its_list_is_refused(row):
     [([], "no results"), (None, "no results"), ([None], "null among"), (["a", None], "null among")],
 )
 def test_a_list_that_is_empty_or_has_a_hole_is_refused(results, what):
-    with pytest.raises(ClickModelError, match=f"configuration c1 has {what}.*; make the pattern table again"):
+    with pytest.raises(ClickModelError, match=f"configuration c1 has {what}.*; rebuild the pattern table"):
         click_log(configurations(["a"], results), patterns(("c0", 1, 3)), depth=1)
 
 
@@ -122,16 +122,16 @@ def test_a_part_without_sessions_is_refused():
     with pytest.raises(ClickModelError, match="there are no sessions"):
         split_sessions(log, share=0.5, seed=0)
     with pytest.raises(
-        ClickModelError, match="no sessions held out; make the pattern table with fewer --folds"
+        ClickModelError, match="no sessions held out; build the pattern table with fewer --folds"
     ):
         split_by_users(log, log.some(log.sessions > 1))
 
 
 def test_sessions_to_fit_on_without_a_click_are_refused():
     log = click_log(LISTS, patterns(("c0", 0, 1500), ("c1", 0, 500)), depth=3)
-    with pytest.raises(ClickModelError, match="2,000 sessions to fit on and no click among them"):
+    with pytest.raises(ClickModelError, match="2,000 sessions to fit on but no click"):
         split_by_users(log, click_log(LISTS, patterns(("c0", 1, 1)), depth=3))
-    with pytest.raises(ClickModelError, match="no click among them; nothing to fit"):
+    with pytest.raises(ClickModelError, match="but no click; nothing to fit"):
         split_sessions(log, share=0.5, seed=0)
 
 

@@ -368,5 +368,5 @@ def test_models_are_named_whatever_the_case():
     assert click_models() == CLICK_MODELS
     with pytest.raises(SettingsError, match="unknown click model 'XYZ'; known are GCTR"):
         click_models(["XYZ"])
-    with pytest.raises(SettingsError, match="the name of a click model is empty; known are GCTR"):
+    with pytest.raises(SettingsError, match="a click model has an empty name; choose from GCTR"):
         click_models(["PBM", " "])

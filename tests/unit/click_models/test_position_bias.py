@@ -96,12 +96,12 @@ def test_results_at_one_position_tell_nothing():
     fixed = np.where(np.arange(len(log.lists))[:, None] % 5 == 0, log.lists, NO_DOCUMENT)
     found = position_bias(ClickLog(fixed, log.rows, log.masks, log.sessions, log.documents))
     assert found.pairs == 0
-    assert f"0 pairs, {LEAST_PAIRS} are needed" in found.missing(4)
+    assert f"0 pairs, {LEAST_PAIRS} needed" in found.missing(4)
     assert np.isnan(found.examination[1:]).all()
 
 
 def test_too_few_queries_positions_without_a_link_and_large_errors_are_said():
-    assert "in 9 queries, 10 are needed" in position_bias(world(3, queries=9, lists=30)).missing(4)
+    assert "(9, 10 needed)" in position_bias(world(3, queries=9, lists=30)).missing(4)
     log = world(4)
     only_last = log.lists.copy()
     only_last[:, 3] = int(log.lists.max()) - 5  # a document of the last query, never above

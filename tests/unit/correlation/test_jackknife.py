@@ -200,7 +200,7 @@ def test_cautions_name_the_first_trouble():
     values = np.array([[math.nan, 0.5, 0.5], [0.5, 0.5, 0.5]])
     low = np.array([[math.nan, math.nan, 0.1], [0.1, 0.1, 0.1]])
     none, few = "no interval: too few queries vary", "fewer than 50 queries"
-    heavy = "sessions per query are heavy-tailed, so queries that decide may be missing"
+    heavy = "a few very frequent queries dominate, and similar ones may be missing from the log"
     assert cautions(values, low, 50) == [None, none, *[None] * 4]
     assert cautions(values, low, 50, heavy_tail=True) == [None, none, *[heavy] * 4]
     assert cautions(values, low, 49, heavy_tail=True) == [None, none, *[few] * 4]

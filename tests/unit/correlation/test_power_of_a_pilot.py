@@ -249,7 +249,7 @@ def test_a_pilot_within_queries_has_the_difference_of_its_table_and_only_queries
     alone = replace(
         sample, query_index=np.arange(len(sample.sessions)), queries=tuple(sample.configuration_ids)
     )
-    with pytest.raises(SettingsError, match="no query has two judged lists"):
+    with pytest.raises(SettingsError, match="no query has two fully judged rankings"):
         within_pilot([alone], "C0", "E0", "E1")
 
 

@@ -16,7 +16,7 @@ from clickassay.correlation.uncertainty.intervals import (
     tail_index,
 )
 
-HEAVY = "sessions per query are heavy-tailed, so queries that decide may be missing"
+HEAVY = "a few very frequent queries dominate, and similar ones may be missing from the log"
 
 
 def drawn(rng, law, spread, queries, mean=60):

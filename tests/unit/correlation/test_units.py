@@ -122,5 +122,5 @@ def test_a_query_has_one_group_and_a_group_has_a_name():
     two = pl.DataFrame({"query": [sample.queries[0]] * 2, "group": ["a", "b"]})
     with pytest.raises(InputError, match="1 queries have more than one group"):
         in_units(sample, two)
-    with pytest.raises(InputError, match="column group has no text form"):
+    with pytest.raises(InputError, match="column group cannot be converted to text"):
         in_units(sample, pl.DataFrame({"query": [sample.queries[0]], "group": [["a"]]}))

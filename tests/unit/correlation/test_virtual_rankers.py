@@ -203,7 +203,7 @@ def test_a_metric_that_is_constant_within_queries_has_no_value(make_sample):
         assert np.isnan(array(found, column)).tolist() == missing, column
     reasons = found["reason"].to_list()
     assert "click metric" in reasons[2]
-    assert "editorial metric" in reasons[5]
+    assert "offline metric" in reasons[5]
     assert reasons[3] is None
 
 

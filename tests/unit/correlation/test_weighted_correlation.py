@@ -120,7 +120,7 @@ def test_one_configuration_has_no_correlation():
 
 def test_the_reason_says_which_metric_does_not_vary():
     same, other, n = np.full(3, 0.1), np.array([1.0, 2, 4]), np.array([3, 1, 9])
-    assert "editorial metric is the same" in weighted_correlation(same, other, n)[1]
+    assert "offline metric is the same" in weighted_correlation(same, other, n)[1]
     assert "click metric is the same" in weighted_correlation(other, same, n)[1]
 
 

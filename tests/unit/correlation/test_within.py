@@ -71,8 +71,8 @@ def test_a_list_has_half_the_weight_at_four_sessions():
 @pytest.mark.parametrize(
     ("clicks", "editorial", "reason"),
     [
-        ([0.1, 0.1, 0.4, 0.4], [1, 2, 3, 4], "the click metric is the same in all lists of each query"),
-        ([0.1, 0.2, 0.4, 0.5], [1, 1, 3, 3], "the editorial metric is the same in all lists of each query"),
+        ([0.1, 0.1, 0.4, 0.4], [1, 2, 3, 4], "the click metric is the same in all rankings of each query"),
+        ([0.1, 0.2, 0.4, 0.5], [1, 1, 3, 3], "the offline metric is the same in all rankings of each query"),
     ],
 )
 def test_what_differs_only_between_queries_has_no_value(clicks, editorial, reason):

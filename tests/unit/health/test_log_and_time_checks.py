@@ -68,8 +68,8 @@ def test_an_offset_beyond_any_time_zone_is_not_called_one():
         rows = {"search_id": ["a"] * 3, "timestamp": [START] * 3, "clicked_ms": [START + hours * HOUR] * 3}
         return _offset(pl.DataFrame(rows), HOUR)
 
-    assert "are 14 h late, as by another time zone" in said(14)
-    assert "are 14 h early, as by another time zone" in said(-14)
+    assert "are 14 h late: the time zones probably differ" in said(14)
+    assert "are 14 h early: the time zones probably differ" in said(-14)
     assert "zone" not in said(22)
     assert said(22).startswith("For example, search “a” is at")
 
@@ -140,7 +140,7 @@ def test_more_than_twenty_markets_are_a_caution_that_names_some():
 
 
 @pytest.mark.parametrize(
-    ("depth", "where"), [(1, "not on the first result"), (5, "on none of the first 5 results")]
+    ("depth", "where"), [(1, "not on the first result"), (5, "outside the first 5 results")]
 )
 def test_clicks_elsewhere_are_told_by_the_depth(depth, where):
     rows = [("read", "", 0, 1000), ("kept", "", 0, 1000)]

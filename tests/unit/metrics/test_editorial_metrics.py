@@ -254,7 +254,7 @@ def test_further_metrics_come_last_each_once():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ERR@6", "the run has depth 5; give --depth 6, or name it ERR, which is cut at every depth"),
+        ("ERR@6", "the run has depth 5; add --depth 6, or write ERR, which is cut at every depth"),
         ("XYZ", "unknown metric XYZ"),
     ],
 )

@@ -72,7 +72,7 @@ LEFT_OUT_AT_ONCE = 2**8
 
 NO_INTERVAL = "no interval: too few queries vary"
 FEW_QUERIES = f"fewer than {MIN_QUERIES} queries"
-HEAVY_TAIL = "sessions per query are heavy-tailed, so queries that decide may be missing"
+HEAVY_TAIL = "a few very frequent queries dominate, and similar ones may be missing from the log"
 
 
 def left_out(

@@ -149,8 +149,8 @@ def _pilot(
     """Return a pilot; `size` is its lists and sessions, `noise` what these add to its squared error."""
     if not spread.error.item() > 0:
         raise SettingsError(
-            f"the difference of {names[0]} and {names[1]} with {names[2]} has no standard error in this run: "
-            "too few queries vary; choose another pair or a larger run"
+            f"the difference of {names[0]} and {names[1]} with {names[2]} has no standard error in this "
+            "run: too few queries vary; choose another pair of metrics or a larger run"
         )
     low, high = (end.item() for end in difference_interval(difference, spread))
     part = noise / spread.error.item() ** 2
@@ -230,7 +230,10 @@ def family_size(comparisons: pl.DataFrame, key: SampleKey, click: str, than: str
     own = key.rows(comparisons).filter(pl.col("p_value").is_not_null(), click_metric=click)
     size = own.filter(than is None or pl.any_horizontal(pl.col("metric_a", "metric_b") == than)).height
     if not size:
-        raise SettingsError(f"click metric {click} compares no metrics in this run: name another, or MeanRR")
+        raise SettingsError(
+            f"click metric {click} does not compare metrics in this run: name another click "
+            "metric, such as MeanRR"
+        )
     return size
 
 

@@ -28,11 +28,11 @@ from clickassay.correlation.within.shared import (
 )
 from clickassay.correlation.within.users import FEWEST_FOLDS, Moved, moved_by_folds
 
-NO_GROUP = "no query has two judged lists"
-CLICKS_SAME = "the click metric is the same in all lists of each query"
-EDITORIAL_SAME = "the editorial metric is the same in all lists of each query"
-NO_TIMES = "times are not known: a change over time may be in this number"
-NO_USERS = "fewer than 8 folds of users: one busy user may be in this number"
+NO_GROUP = "no query has two fully judged rankings"
+CLICKS_SAME = "the click metric is the same in all rankings of each query"
+EDITORIAL_SAME = "the offline metric is the same in all rankings of each query"
+NO_TIMES = "times are unknown: a change over time may affect this number"
+NO_USERS = "fewer than 8 folds of users: one busy user may dominate this number"
 
 Masks = NDArray[np.bool_]
 

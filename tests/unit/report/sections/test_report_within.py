@@ -58,6 +58,6 @@ def test_of_several_markets_all_together_are_shown(tables):
 @pytest.mark.parametrize("make", [empty_tables, nothing_kept_tables])
 def test_without_two_lists_for_a_query_it_says_so(make):
     section = section_of(make())
-    said = "Rankings of the same query cannot be compared: no query has two judged lists."
+    said = "Rankings of the same query cannot be compared: no query has two fully judged rankings."
     assert (section.reading, section.figures) == ((said,), ())
     assert section.tables[0].rows == ()

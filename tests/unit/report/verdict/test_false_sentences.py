@@ -161,8 +161,8 @@ def test_keep_is_bounded_by_each_interval_by_itself():
     ("changes", "caution"),
     [
         (CHURN, None),
-        (TRUE["times are not known"], "Times are not known: a change over time may be in this number."),
-        ({**CHURN, "user_folds": 0}, "Fewer than 8 folds of users: one busy user may be in this number."),
+        (TRUE["times are not known"], "Times are unknown: a change over time may affect this number."),
+        ({**CHURN, "user_folds": 0}, "Fewer than 8 folds of users: one busy user may dominate this number."),
     ],
 )
 def test_what_is_not_known_and_so_not_taken_out_is_a_caution(changes, caution):
@@ -196,7 +196,7 @@ def test_where_ss_is_named_first_the_next_click_metric_decides_and_it_is_said():
     found = advise_run(run, found_in(run))
     assert (run.counted, found.kind, found.subject) == (("MeanRR",), "use", "ERR")
     assert found.reason.endswith("SS is computed from the grades and cannot compare metrics: MeanRR decides.")
-    with pytest.raises(SettingsError, match="name one that decides, such as --click-metric MeanRR,SS"):
+    with pytest.raises(SettingsError, match="name another one first, such as --click-metric MeanRR,SS"):
         _ = run_of(**within(VALUES), settings={"click_metric": ["SS"]}).click
 
 

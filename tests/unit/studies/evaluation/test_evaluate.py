@@ -366,13 +366,13 @@ def ranked_run(rows):
         (RANKED, ()),
         ([(q, doc, 7, score) for q, doc, _, score in RANKED], ()),
         ([(q, doc, 10 - rank, score) for q, doc, rank, score in RANKED],
-         ("In 1 of 1 list of run ranks run against scores (query 'q1': 5 at rank 8, 9 at rank 9); "
-          "the score decides.",)),
+         ("In 1 of 1 ranking of run, ranks contradict scores (query 'q1': 5 at rank 8, 9 at rank 9); "
+          "the score is used.",)),
         ([*RANKED[:3], ("q1", "d", 4, 6.0)],
-         ("In 1 of 1 list of run ranks and scores disagree in part (query 'q1': 5 at rank 3, 6 at rank 4); "
-          "the score decides.",)),
+         ("In 1 of 1 ranking of run, ranks and scores partly disagree (query 'q1': 5 at rank 3, 6 at rank 4"
+          "); the score is used.",)),
         ([(q, doc, rank, 0.0) for q, doc, rank, _ in RANKED],
-         ("In 1 of 1 list of run all scores are equal and ranks are not; the score decides.",)),
+         ("In 1 of 1 ranking of run, all scores are equal but ranks differ; the score is used.",)),
     ],
 )  # fmt: skip
 def test_ranks_that_contradict_scores_are_said_with_counts(rows, said):

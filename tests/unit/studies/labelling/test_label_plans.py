@@ -460,9 +460,9 @@ def test_rankings_whose_ranks_contradict_their_scores_are_noted(tmp_path):
     (tmp_path / "r.run").write_text("q Q0 a 1 0.1 x\nq Q0 b 2 0.9 x\nr Q0 a 1 0.9 x\nr Q0 b 2 0.1 x\n")
     (tmp_path / "r.csv").write_text("query,url,rank,score\nq,a,1,7\nq,b,2,7\n")
     for name, said in (
-        ("r.run", "In 1 of 2 lists of r.run ranks run against scores (query 'q': 0.1 at rank 1, "
-         "0.9 at rank 2); the score decides."),
-        ("r.csv", "In 1 of 1 list of r.csv all scores are equal and ranks are not; the rank decides."),
+        ("r.run", "In 1 of 2 rankings of r.run, ranks contradict scores (query 'q': 0.1 at rank 1, "
+         "0.9 at rank 2); the score is used."),
+        ("r.csv", "In 1 of 1 ranking of r.csv, all scores are equal but ranks differ; the rank is used."),
     ):  # fmt: skip
         assert read_pool(PoolSources((tmp_path / name,)), SCALE, depth=None).notes == (said,)
 
