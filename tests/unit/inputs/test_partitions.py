@@ -54,24 +54,24 @@ def test_a_folder_that_repeats_a_column_of_its_files_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("folder", "columns", "words"),
     [
-        ("market=uk", {"market": ["us"]}, "is of market “uk”, but its column market has “us”"),
-        ("page=2", {"page": [1]}, "is of page “2”, but its column page has “1”"),
-        ("user_id=3", {}, "is of user_id “3”, but its column user_id has “2”"),
+        ("market=uk", {"market": ["us"]}, "says market “uk”, but the column market contains “us”"),
+        ("page=2", {"page": [1]}, "says page “2”, but the column page contains “1”"),
+        ("user_id=3", {}, "says user_id “3”, but the column user_id contains “2”"),
         (
             "market=uk",
             {"market": pl.Series([None], dtype=pl.String)},
-            "is of market “uk”, but its column market has “null”",
+            "says market “uk”, but the column market contains “null”",
         ),
         (
             f"market={HIVE_NULL}",
             {"market": ["us"]},
-            "is of market “null”, but its column market has “us”",
+            "says market “null”, but the column market contains “us”",
         ),
     ],
 )
 def test_a_folder_that_contradicts_a_column_of_its_files_is_refused(tmp_path, folder, columns, words):
     write(tmp_path / folder, **columns)
-    with pytest.raises(InputError, match=rf"part\.parquet {words}.*rename the folder, or the column"):
+    with pytest.raises(InputError, match=rf"part\.parquet {words}.*rename the folder or the column"):
         searches(tmp_path)
 
 
@@ -84,7 +84,7 @@ def test_a_column_that_nobody_reads_may_differ_from_the_folder(tmp_path):
 def test_attributes_of_queries_agree_with_their_folders(tmp_path, day, is_refused):
     write(tmp_path / f"day={day}", day=[5])
     if is_refused:
-        with pytest.raises(InputError, match="is of day “6”, but its column day has “5”"):
+        with pytest.raises(InputError, match="says day “6”, but the column day contains “5”"):
             read_input("queries", tmp_path, QUERIES, keep_others=True)
     else:
         assert collected(read_input("queries", tmp_path, QUERIES, keep_others=True)).height == 1
