@@ -307,7 +307,7 @@ def cascade_effect_differences(expected, frame):
 
 
 def comparison_differences(expected, frame):
-    """Compare the comparisons of editorial metrics; queries needed are rounded up to whole numbers."""
+    """Compare the comparisons of offline metrics; queries needed are rounded up to whole numbers."""
     frame = of_samples(frame, expected, "difference")
     found = keyed(frame, COMPARISONS.key, values_of(COMPARISONS))
     wanted = {name: row | rounded_up(row, found.get(name)) for name, row in expected.items()}

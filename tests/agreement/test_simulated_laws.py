@@ -1,4 +1,4 @@
-"""Each law is read off the written log: mean click metric per configuration against its editorial metric."""
+"""Each law is read off the written log: mean click metric per configuration against its offline metric."""
 
 from collections import Counter, defaultdict
 from math import log2, sqrt

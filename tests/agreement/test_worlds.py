@@ -1,6 +1,6 @@
 """The laws of the planted worlds, found again by the whole pipeline on small logs.
 
-In an exact world the mean of a click metric of a configuration is its law's editorial metric times a
+In an exact world the mean of a click metric of a configuration is its law's offline metric times a
 factor, so the two correlate perfectly but for the noise of a finite number of sessions.
 """
 

@@ -53,21 +53,21 @@ def test_the_page_shows_the_correlation_of_the_run_and_a_drawn_chart(sample):
 
 
 def test_a_click_on_a_point_shows_that_configuration(sample):
-    sample.choose("editorial metric", "DCG")
+    sample.choose("offline metric", "DCG")
     x, y = max(sample.marks())  # the point that lies furthest to the right
     with sample.page.expect_navigation():
         sample.page.mouse.click(x, y)
     most = table("configurations").filter(market="north", depth=5)["DCG"].max()
     shown = words(sample)
     assert f"DCG {most:.4f}" in shown
-    sample.choose("editorial metric", "RBP")  # another metric, the same configuration
+    sample.choose("offline metric", "RBP")  # another metric, the same configuration
     assert re.search("id ([0-9a-f]{32})", words(sample))[1] == re.search("id ([0-9a-f]{32})", shown)[1]
 
 
 @pytest.mark.parametrize("metric", ["ERR", "NDCG", "AP(rel=2)"])
 def test_another_metric_changes_the_chart_and_the_arithmetic(sample, metric):
     before = sample.marks()
-    sample.choose("editorial metric", metric)
+    sample.choose("offline metric", metric)
     assert f"MeanRR against {metric}" in words(sample, "#sample")
     assert sample.marks() != before
     shown = re.search(rf"{re.escape(metric)} ([0-9.]+)", words(sample))

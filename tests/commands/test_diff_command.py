@@ -65,7 +65,7 @@ def test_without_a_threshold_nothing_fails(whole, turned):
     assert ended.code == 0
     decision, first, *others = ended.out.splitlines()
     assert decision == "The decision changed: inconclusive \u2192 fix the log."
-    assert first.startswith("Of 22 means of editorial metrics, ")
+    assert first.startswith("Of 22 means of offline metrics, ")
     assert any(
         "fell significantly; the clearest: the correlation within queries of " in one for one in others
     )

@@ -56,7 +56,7 @@ def rows(text):
 CHAPTERS = parts(PAGE)
 SECTIONS = {
     name: text
-    for chapter in ("Click metrics", "Editorial metrics", "Baselines")
+    for chapter in ("Click metrics", "Offline metrics", "Baselines")
     for name, text in parts(CHAPTERS[chapter], "###").items()
 }
 

@@ -50,6 +50,6 @@ def test_every_table_is_written_for_every_name_asked_for_alone(ran, name, monkey
 
 
 def of_metrics(frame, names):
-    """The rows of a table that concern these editorial metrics only."""
+    """The rows of a table that concern these offline metrics only."""
     columns = {"editorial_metric", "metric_a", "metric_b"} & set(frame.columns)
     return frame.filter(pl.all_horizontal(pl.lit(True), *(pl.col(column).is_in(names) for column in columns)))

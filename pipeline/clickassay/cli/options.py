@@ -85,7 +85,7 @@ def click_metric_names(incomplete: str) -> list[str]:
 
 
 def metric_names(incomplete: str) -> list[str]:
-    """Return the editorial metrics that begin so."""
+    """Return the offline metrics that begin so."""
     from clickassay.metrics.names import MEASURES  # noqa: PLC0415 - as above
 
     return [metric.name for metric in MEASURES if metric.name.lower().startswith(incomplete.lower())]

@@ -85,7 +85,7 @@ ANY_SAMPLE = SampleChoice()
 
 
 class NamedMetrics(Protocol):
-    """Judged configurations of a key, with the names of their click metrics and editorial metrics."""
+    """Judged configurations of a key, with the names of their click metrics and offline metrics."""
 
     @property
     def key(self) -> SampleKey:
@@ -97,7 +97,7 @@ class NamedMetrics(Protocol):
 
     @property
     def editorial_names(self) -> tuple[str, ...]:
-        """The editorial metrics."""
+        """The offline metrics."""
 
 
 def sums_by_unit(contributions: Floats, units: Sequence[str]) -> Floats:
@@ -219,7 +219,7 @@ class Sample:
     click_variances: Floats
     # (N,) SS of each configuration if click patterns were drawn from the patterns of all configurations.
     null_success: Floats
-    # editorial_names, editorial_values: Names of the E editorial metrics, and their (N, E) values.
+    # editorial_names, editorial_values: Names of the E offline metrics, and their (N, E) values.
     editorial_names: tuple[str, ...]
     editorial_values: Floats
     configuration_ids: pl.Series  # (N,) ids of the configurations.
@@ -299,7 +299,7 @@ class Sample:
         return (*self.click_names, *sorted(self.ratings))
 
     def narrowed(self, clicks: Sequence[str], editorial: Sequence[str]) -> "Sample":
-        """Return the sample with these click and editorial metrics only, in this order."""
+        """Return the sample with these click and offline metrics only, in this order."""
         of_clicks = [self.click_names.index(name) for name in clicks]
         of_editorial = [self.editorial_names.index(name) for name in editorial]
         return replace(

@@ -1,4 +1,4 @@
-"""Judged configurations → correlations of click metrics with editorial metrics.
+"""Judged configurations → correlations of click metrics with offline metrics.
 
 - ``weighted``, ``rankers``, ``within``: the three correlations; ``estimates``: with their intervals.
 - ``uncertainty``: standard errors, what sampling does, many tests at once, power.

@@ -243,7 +243,7 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
     queries, index = np.unique(a.query_index[in_a], return_inverse=True)
     units = a.queries if a.units is None else a.units
     sessions, click_values = a.sessions[in_a], one.click_values[in_a]
-    # editorial metrics with the grades of the first judge, then of the second
+    # offline metrics with the grades of the first judge, then of the second
     editorial = np.concatenate([one.editorial_values[in_a], other.editorial_values[in_b]], axis=1)
     values = correlation_matrix(click_values, editorial, sessions).values
     of_a, of_b = values[:, : len(names)], values[:, len(names) :]

@@ -1,4 +1,4 @@
-"""Which editorial metric predicts clicks better: COMPARISONS and DIFFERENCE_COMPARISONS of the contracts."""
+"""Which offline metric predicts clicks better: COMPARISONS and DIFFERENCE_COMPARISONS of the contracts."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -54,9 +54,9 @@ POWER = 0.8
 
 
 def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
-    """Compare every two editorial metrics by their correlation with each click metric.
+    """Compare every two offline metrics by their correlation with each click metric.
 
-    Returns rows of contracts.correlation.COMPARISONS, the pairs in the order of the editorial metrics. Values
+    Returns rows of contracts.correlation.COMPARISONS, the pairs in the order of the offline metrics. Values
     are null where one of the two correlations does not exist. The pairs of one sample and click metric are
     one family for Holm's adjustment. None of SS, which is made of the grades too.
     """
@@ -71,7 +71,7 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 
 
 def difference_comparisons(sample: Sample) -> pl.DataFrame:
-    """Compare every two editorial metrics by how well they predict differences between two rankings.
+    """Compare every two offline metrics by how well they predict differences between two rankings.
 
     sample: configurations of one market, depth and judge; queries with two or more take part.
 
@@ -91,7 +91,7 @@ def difference_comparisons(sample: Sample) -> pl.DataFrame:
 
 
 def within_comparisons(place: QueryGroups) -> pl.DataFrame:
-    """Compare every two editorial metrics by their correlation within queries (method 8.1).
+    """Compare every two offline metrics by their correlation within queries (method 8.1).
 
     Returns rows of contracts.correlation.WITHIN_COMPARISONS: as the rows of `comparisons`, and what a metric
     adds to a baseline. None without a group.
@@ -168,7 +168,7 @@ def _rows(
     heavy_tail: bool = False,
     more: Mapping[str, Floats] | None = None,
 ) -> pl.DataFrame:
-    """Return (C, P) differences as rows: click metrics, then pairs in the order of the editorial metrics."""
+    """Return (C, P) differences as rows: click metrics, then pairs in the order of the offline metrics."""
     a, b = _pairs(sample)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
     together = difference_interval(difference, spread, together_confidence(columns["p_value"]))
@@ -249,9 +249,9 @@ def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
 def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:
     """Return the spread over queries of differences of two correlations, by leaving out one at a time.
 
-    moments: (Q, K) `query_moments` of C click and E editorial metrics.
+    moments: (Q, K) `query_moments` of C click and E offline metrics.
     difference: (C, P) the differences over all queries.
-    pairs: (P,) and (P,) editorial metrics: the first minus the second.
+    pairs: (P,) and (P,) offline metrics: the first minus the second.
     """
     scale = moments.sum(axis=0)
     return _spread(

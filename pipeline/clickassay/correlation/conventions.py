@@ -54,7 +54,7 @@ def weighted_means(sample: Sample) -> Floats:
 def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
     """Return differences of weighted means, with intervals by the jackknife over queries.
 
-    sample: its E editorial metrics are conventions; weights are sessions, as in correlations.
+    sample: its E offline metrics are conventions; weights are sessions, as in correlations.
     reference: (E,) index of the convention that each is compared with.
 
     Returns (E,) mean of the convention - mean of its reference.
@@ -108,7 +108,7 @@ def change(before: tuple[float, ...], after: tuple[float, ...]) -> str | None:
 
 
 def with_conventions(sample: Sample, columns: Mapping[str, Floats]) -> Sample:
-    """Return the sample with conventions, by name, in place of its editorial metrics."""
+    """Return the sample with conventions, by name, in place of its offline metrics."""
     values = np.column_stack([*columns.values()])
     return replace(sample, editorial_names=tuple(columns), editorial_values=values)
 
@@ -134,7 +134,7 @@ def audit_tables(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables of an audit, in the forms of `CONVENTIONS` and `CHANGED`.
 
-    sample: its editorial metrics are the conventions that were computed, in the order of `declared`.
+    sample: its offline metrics are the conventions that were computed, in the order of `declared`.
     reasons: by name: why a convention was not computed.
     pool: the run's setting of that name: it decides which conventions are the run's own.
     """

@@ -34,7 +34,7 @@ DRAWS_SAME = "every draw of the two rankers gave the same difference"
 class Within:
     """The configurations of the Q queries that have two or more, n in all, query after query."""
 
-    # (n, C + E) click metrics, then editorial metrics, minus their plain mean over the query: differences
+    # (n, C + E) click metrics, then offline metrics, minus their plain mean over the query: differences
     # between two configurations of a query are the same, and nothing cancels.
     values: Floats
     n_clicks: int  # C.
@@ -122,7 +122,7 @@ def draw_pairs(
 def query_covariances(within: Within) -> Floats:
     """Compute the unbiased (n - 1) covariances over the configurations of each query. They add up.
 
-    Returns (Q, C + E + C E): variances of the click metrics | of the editorial metrics | covariances.
+    Returns (Q, C + E + C E): variances of the click metrics | of the offline metrics | covariances.
     """
     n_clicks, n_editorial = within.n_clicks, within.values.shape[1] - within.n_clicks
     sums = np.zeros((len(within.sizes), n_clicks + n_editorial + n_clicks * n_editorial))

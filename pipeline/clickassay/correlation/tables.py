@@ -263,7 +263,7 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
 
 
 def _pairs(sample: NamedMetrics, columns: dict[str, Floats]) -> pl.DataFrame:
-    """Return one row per click metric and editorial metric, from (..., C, E) arrays."""
+    """Return one row per click metric and offline metric, from (..., C, E) arrays."""
     pairs = pairs_of(sample.click_names, sample.editorial_names)
     values = {name: array.ravel() for name, array in columns.items()}
     times = len(next(iter(values.values()))) // max(1, len(pairs["click_metric"]))

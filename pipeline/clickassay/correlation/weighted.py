@@ -47,14 +47,14 @@ def precision_weights(number: Weights) -> Floats:
 
 @dataclass(frozen=True)
 class Correlations:
-    """Correlations of C click metrics with E editorial metrics."""
+    """Correlations of C click metrics with E offline metrics."""
 
     values: Floats  # (C, E) correlations, -1..1; NaN where there is none.
     reasons: tuple[tuple[str | None, ...], ...]  # (C, E) why there is no value; None where there is one.
 
 
 def correlation_matrix(clicks: Floats, editorial: Floats, weights: Weights) -> Correlations:
-    """Compute the weighted correlation of every click metric with every editorial metric.
+    """Compute the weighted correlation of every click metric with every offline metric.
 
     C(x, y, n) = sum n_i (x_i - m_x)(y_i - m_y) / (sqrt(sum n_i (x_i - m_x)^2) sqrt(sum n_i (y_i - m_y)^2)),
     m_x, m_y the weighted means (Chapelle et al. 2009, 6.2); in two passes, first the means.
@@ -202,7 +202,7 @@ def _centred(squares: Floats, sums: Floats, n: Floats, scale: Floats) -> Floats:
 
 
 def null_correlations(success: Floats, editorial: Floats, sessions: Integers) -> Floats:
-    """Return the (E,) weighted correlations of SS with editorial metrics if clicks ignored the grades.
+    """Return the (E,) weighted correlations of SS with offline metrics if clicks ignored the grades.
 
     The chance of single sessions adds to its weighted sum of squares: a mean of n sessions has variance
     s (1 - s)/n, so together Σ s (1 - s)(1 - n/N), N = Σ n.
@@ -213,7 +213,7 @@ def null_correlations(success: Floats, editorial: Floats, sessions: Integers) ->
 
 
 def null_of_deviations(success: Floats, x: Floats, sessions: Integers) -> Floats:
-    """Compute `null_correlations` from the (E, N) `deviations` of the editorial metrics."""
+    """Compute `null_correlations` from the (E, N) `deviations` of the offline metrics."""
     y = deviations(success[:, None], sessions)
     chance = success * (1 - success) * (1 - sessions / max(1, sessions.sum()))
     squares = (y * y * sessions).sum() + chance.sum()

@@ -87,7 +87,7 @@ def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
 
 
 def editorial_names(columns: list[str], outcomes: Collection[str]) -> tuple[str, ...]:
-    """Return the editorial metrics among the columns of `configurations`, in their order."""
+    """Return the offline metrics among the columns of `configurations`, in their order."""
     fixed = {column.name for column in CONFIGURATIONS.columns} | set(outcomes)
     return tuple(name for name in columns if name not in fixed and not is_click_metric(name))
 

@@ -178,7 +178,7 @@ class Run:
 
     @cached_property
     def editorial(self) -> tuple[str, ...]:
-        """Editorial metrics of the run in the order of reports, variants last."""
+        """Offline metrics of the run in the order of reports, variants last."""
         return in_order(self._names("editorial_metric"), EDITORIAL_METRICS)
 
     @cached_property

@@ -60,7 +60,7 @@ class Inputs:
     clicks: LocalHalf | str = ""
     judgments: WholeInput | None = None
     queries: WholeInput | None = None  # Attributes of queries, whose texts are normalised as the log's are.
-    scores: WholeInput | None = None  # Scores of lists that stand where editorial metrics do.
+    scores: WholeInput | None = None  # Scores of lists that stand where offline metrics do.
     outcomes: WholeInput | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""Scores of lists that users bring: any offline number, which stands where an editorial metric does."""
+"""Scores of lists that users bring: any offline number, which stands where an offline metric does."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Metrics: click metrics are functions of a click mask, editorial metrics functions of grades.
+"""Metrics: click metrics are functions of a click mask, offline metrics functions of grades.
 
 - ``definition``: what a metric is; ``names``: the grammar of names.
 - ``clicks``, ``editorial``, ``ranked``: the metrics, a function and a record each.

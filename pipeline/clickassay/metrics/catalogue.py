@@ -1,4 +1,4 @@
-"""Every editorial metric that a name can ask a run for, and their values (method 6)."""
+"""Every offline metric that a name can ask a run for, and their values (method 6)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -57,7 +57,7 @@ MODEL_METRICS = tuple(
 
 
 METRICS = EDITORIAL + PLAIN + RANKED + MODEL_METRICS
-"""Every editorial metric that a name can ask for."""
+"""Every offline metric that a name can ask for."""
 
 
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
@@ -103,7 +103,7 @@ def editorial_values(
     measures: tuple[Measure, ...] | None = None,
     click_models: Mapping[str, Expectation] = MappingProxyType({}),
 ) -> tuple[tuple[str, ...], Floats]:
-    """Compute editorial metrics of N configurations.
+    """Compute offline metrics of N configurations.
 
     grades: (N, k) grades 0..g_max, best position first.
     pool: (N, g_max + 1) number of judged results of the query by grade. Not used (may be None) when

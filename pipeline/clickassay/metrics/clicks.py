@@ -139,7 +139,7 @@ IPS = "IPS"
 """A further click metric, if asked for: clicks weighted by the inverse of examination (`judgments.ips`)."""
 
 USES_GRADES = "SS"
-"""The click metric that is made of the grades: it compares neither editorial metrics nor judges."""
+"""The click metric that is made of the grades: it compares neither offline metrics nor judges."""
 
 
 LESS_IS_BETTER = ("abandoned", "reformulated")

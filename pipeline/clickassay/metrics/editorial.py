@@ -1,4 +1,4 @@
-"""Editorial metrics (method 6): batched functions of grades; gains, discounts and ideal lists of DCG."""
+"""Offline metrics (method 6): batched functions of grades; gains, discounts and ideal lists of DCG."""
 
 import math
 from dataclasses import replace
@@ -305,7 +305,7 @@ EDITORIAL = (
         (("gains", "max_rel"), ("rel", "max_rel"), ("rel", "gains")),
     ),
 )  # fmt: skip
-"""The editorial metrics in the order of reports (method 6); variants such as ``AP(rel=2)`` follow them.
+"""The offline metrics in the order of reports (method 6); variants such as ``AP(rel=2)`` follow them.
 
 Bare names mean method 6 in every command, and take what they leave open (rel, max_rel, p) from its settings.
 In ir_measures ``AP`` is ``AP(rel=1)`` and ``nDCG`` has linear gains. ``DCG`` and ``max_rel`` are ours.

@@ -1,4 +1,4 @@
-"""Click metrics and editorial metrics of judged configurations, as arrays and as tables."""
+"""Click metrics and offline metrics of judged configurations, as arrays and as tables."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

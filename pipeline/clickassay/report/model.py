@@ -27,7 +27,7 @@ NO_BOUND = "the noise correction has no finite bound"
 ABOVE_ONE = "a noise-corrected value beyond 1 is not a correlation: too few sessions"
 
 ByPair = Mapping[tuple[str, str], Estimate]
-"""Estimates by (click metric, editorial metric)."""
+"""Estimates by (click metric, offline metric)."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def noise_corrected(row: Mapping[str, Any]) -> Estimate:
 
 
 def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str, str], Estimate]:
-    """Return the estimates of `frame` by (click metric, editorial metric)."""
+    """Return the estimates of `frame` by (click metric, offline metric)."""
     return {
         (row["click_metric"], row["editorial_metric"]): estimate(row, column)
         for row in frame.iter_rows(named=True)
@@ -182,5 +182,5 @@ def by_pair(frame: pl.DataFrame, column: str = "correlation") -> dict[tuple[str,
 
 
 def of_metrics(cells: ByPair, click: str, names: Sequence[str]) -> tuple[Estimate, ...]:
-    """Return the estimates of editorial metrics with a click metric, in their order."""
+    """Return the estimates of offline metrics with a click metric, in their order."""
     return tuple(cells.get((click, name), not_computed()) for name in names)

@@ -38,7 +38,7 @@ NEEDS_UNJUDGED = "needs to know which results have no judgment: give --judgments
 class Audit:
     """Conventions computed on the judged configurations of one market, depth and judge."""
 
-    sample: Sample  # The configurations; their editorial metrics are the conventions that were computed.
+    sample: Sample  # The configurations; their offline metrics are the conventions that were computed.
     scale: AuditScale  # The cut and the scale.
     # Number of results of the configurations that have no judgment; None where that is not known.
     n_unjudged: int | None

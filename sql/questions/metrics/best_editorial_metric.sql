@@ -1,4 +1,4 @@
--- Which editorial metric (baselines aside) correlates best with each click metric, by what margin over the next?
+-- Which offline metric (baselines aside) correlates best with each click metric, by what margin over the next?
 WITH placed AS (
     SELECT
         market,

@@ -1,4 +1,4 @@
--- Which pairs of editorial metrics do not differ significantly, and how many judged queries would it take?
+-- Which pairs of offline metrics do not differ significantly, and how many judged queries would it take?
 SELECT
     comparisons.market,
     comparisons.depth,

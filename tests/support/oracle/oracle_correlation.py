@@ -19,7 +19,7 @@ Rows = list[dict[str, Any]]
 """Judged configurations of one market, depth and judge as rows of their metrics."""
 
 Pair = tuple[str, str]
-"""A click metric and an editorial metric."""
+"""A click metric and an offline metric."""
 
 POOLED_CONFIGURATIONS = 1000
 """Configurations with the fewest sessions above one that stand for those with one."""

@@ -235,7 +235,7 @@ def rbp(grades: tuple[int, ...], highest: int, persistence: float) -> float:
 
 
 def editorial_metrics(configuration: Configuration, settings: Settings) -> dict[str, float]:
-    """Return every editorial metric by name, in the order of reports."""
+    """Return every offline metric by name, in the order of reports."""
     grades, pool = configuration.grades, configuration.pool
     relevant, highest = settings.get("relevant_grade", 3), max_grade(settings)
     values = {

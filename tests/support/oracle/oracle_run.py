@@ -40,7 +40,7 @@ Classes = dict[tuple[str, str], dict[str, str]]
 """By market and split, the class of each query."""
 
 Place = tuple[Rows, list[str], Classes]
-"""The lists of a market with their noise, the names of the editorial metrics, and the classes of queries."""
+"""The lists of a market with their noise, the names of the offline metrics, and the classes of queries."""
 
 Key = tuple[str, int, str]
 """A market, a depth and a judge."""
@@ -72,9 +72,9 @@ def oracle(
         ``configurations`` {id: (market, query, results)}, ``patterns`` {(id, fold, mask): sessions} and
         ``queries`` {(market, query): user buckets} of the pattern table; ``funnel`` {(source, market,
         depth, judge, step, reason): rows}; and with keys that start with (market, depth, judge):
-        ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and editorial metric),
-        ``differences`` (… click and editorial metric), ``comparisons`` and
-        ``difference_comparisons`` (… click metric and two editorial metrics),
+        ``statistics``, ``judged`` (… id), ``correlations`` (… split, class, click and offline metric),
+        ``differences`` (… click and offline metric), ``comparisons`` and
+        ``difference_comparisons`` (… click metric and two offline metrics),
         ``cascade_effects`` (… rank), ``entropies`` (bits by query); ``run_shown`` {(id, day): sessions} of
         the judged configurations; and the tables of `within_tables`.
     """
@@ -184,8 +184,8 @@ OVERALL = {
 def within_tables(places: Places, clicks: Sequence[str] = CLICK_METRICS) -> Answer:
     """Return the correlations within queries of each market, and of several together.
 
-    ``within`` (market, depth, judge, split, class, click and editorial metric), ``within_comparisons`` (…
-    click metric and two editorial metrics), ``within_influence`` (… click and editorial metric, side, rank).
+    ``within`` (market, depth, judge, split, class, click and offline metric), ``within_comparisons`` (…
+    click metric and two offline metrics), ``within_influence`` (… click and offline metric, side, rank).
     """
     answer: Answer = {"within": {}, "within_comparisons": {}, "within_influence": {}}
     known = {key: place for key, place in places.items() if place[0]}

@@ -82,7 +82,7 @@ def estimate(
 
 
 def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, Any]]:
-    """Return the weighted correlations and all that is said of them by (click metric, editorial metric)."""
+    """Return the weighted correlations and all that is said of them by (click metric, offline metric)."""
     behind = {
         "n_configurations": len(rows),
         "n_queries": len({row["query"] for row in rows}),
@@ -147,7 +147,7 @@ def reason(rows: Rows, pair: Pair, value: float | None, where: str) -> str | Non
 
 
 def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, Any]]:
-    """Return the closed form and all that follows from it by (click metric, editorial metric)."""
+    """Return the closed form and all that follows from it by (click metric, offline metric)."""
     queries, within = by_query(rows), Within(rows, editorial_names)
     whole = within.statistic(rows)
     left_out = without_each_query(rows, within.statistic)
@@ -170,11 +170,11 @@ def differences(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str, 
 
 
 COMPARED = tuple(click for click in CLICK_METRICS if click != "SS")
-"""The click metrics by which editorial metrics are compared: SS uses the grades, so it compares nothing."""
+"""The click metrics by which offline metrics are compared: SS uses the grades, so it compares nothing."""
 
 
 def comparisons(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Compare every two editorial metrics, by (click metric, metric a, metric b)."""
+    """Compare every two offline metrics, by (click metric, metric a, metric b)."""
     heavy = intervals.is_heavy(sessions_of_queries(rows), 2)
 
     def statistic(part: Rows) -> Found:
@@ -187,7 +187,7 @@ def comparisons(rows: Rows, editorial_names: list[str]) -> dict[tuple[str, str, 
 def difference_comparisons(
     rows: Rows, editorial_names: list[str]
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Compare the closed forms of every two editorial metrics; only queries with two lists take part."""
+    """Compare the closed forms of every two offline metrics; only queries with two lists take part."""
     several = [row for own in by_query(rows).values() for row in own]
     if not several:
         return {}
@@ -206,7 +206,7 @@ def compared_pairs(
     heavy: bool = False,
     widen: Callable[[str, str, str], intervals.Widen] = lambda *_: intervals.as_is,
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Compare every two editorial metrics by a statistic, also without one query at a time."""
+    """Compare every two offline metrics by a statistic, also without one query at a time."""
     queries = len(left_out)
     found = {}
     for click in clicks:

@@ -115,7 +115,7 @@ class WithinLists:
         return Found({pair: self.correlation_of(sums, pair) for pair in self.pairs}, reliable)
 
     def times_of(self, place: Rows) -> tuple[float | None, dict[str, float | None]]:
-        """Return the moments of a place, and by editorial metric how much of it is side by side."""
+        """Return the moments of a place, and by offline metric how much of it is side by side."""
         key = frozenset(row["market"] for row in place)
         if key not in self.times:
             self.times[key] = moments(place), {name: side_by_side(place, name) for name in self.names}
@@ -293,7 +293,7 @@ def folds_of(rows: Rows) -> list[int]:
 
 
 def within_comparisons(lists: WithinLists, rows: Rows) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Compare every two editorial metrics within queries, for the lists of a place."""
+    """Compare every two offline metrics within queries, for the lists of a place."""
     if not rows:
         return {}
     errors = Errors(lists, rows, rows)

@@ -64,7 +64,7 @@ FUNNEL = [
     ("sessions", "us", 2, "model", "kept", "", 10),
 ]
 
-# split, class, click metric, editorial metric, correlation, low, high,
+# split, class, click metric, offline metric, correlation, low, high,
 # configurations, queries, sessions, reason
 CORRELATIONS = [
     ("all", "all", "MeanRR", "DCG", 0.45, 0.35, 0.55, 8, 5, 300, None),
@@ -84,7 +84,7 @@ CORRELATIONS = [
     ("all", "all", "MeanRR", "MeanGrade@1", 0.99, 0.9, 1.0, 8, 5, 300, None),
 ]
 
-# market, split, class, click metric, editorial metric, correlation, low, high, ceiling, sign agreement,
+# market, split, class, click metric, offline metric, correlation, low, high, ceiling, sign agreement,
 # configurations, queries, sessions, reason
 WITHIN = [
     ("all", "all", "all", "MeanRR", "DCG", 0.2, 0.1, 0.3, 0.5, 0.564, 5, 2, 200, None),
@@ -95,7 +95,7 @@ WITHIN = [
     ("uk", "all", "all", "UCTR", "ERR", None, None, None, None, None, 4, 2, 190, "no variance of UCTR"),
 ]
 
-# click metric, editorial metric, Monte Carlo, its standard error, exact, low, high, noise corrected,
+# click metric, offline metric, Monte Carlo, its standard error, exact, low, high, noise corrected,
 # sign agreement, queries, configurations, reason
 DIFFERENCES = [
     ("MeanRR", "DCG", 0.3, 0.02, 0.31, 0.2, 0.4, 0.35, 0.6, 2, 5, None),
@@ -103,7 +103,7 @@ DIFFERENCES = [
     ("UCTR", "NDCG", None, None, None, None, None, None, None, 2, 5, "no variance of NDCG"),
 ]
 
-# click metric, pair of editorial metrics, difference of their correlations, low, high, the same for all pairs
+# click metric, pair of offline metrics, difference of their correlations, low, high, the same for all pairs
 # at once, p, adjusted p, queries needed, queries, caution
 COMPARISONS = [
     ("MeanRR", "DCG", "NDCG", 0.15, 0.05, 0.25, 0.0, 0.3, 0.01, 0.02, 4.0, 5, None),
@@ -112,7 +112,7 @@ COMPARISONS = [
     ("UCTR", "DCG", "ERR", 0.05, -0.02, 0.12, -0.055, 0.155, 0.2, 0.2, 17.0, 5, "fewer than 50 queries"),
 ]
 
-# market, depth, click metric, editorial metric, judges, their correlations, difference, low, high, p,
+# market, depth, click metric, offline metric, judges, their correlations, difference, low, high, p,
 # adjusted p, queries needed, queries, caution, configurations, sessions
 JUDGE_COMPARISONS = [
     ("us", 2, "MeanRR", "DCG", "editor", "model", 0.4, 0.3, 0.1, 0.0, 0.2, 0.05, 0.1, 30.0, 9, None, 12, 90),

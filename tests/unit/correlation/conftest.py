@@ -1,4 +1,4 @@
-"""A small random sample whose click metrics follow its editorial metrics."""
+"""A small random sample whose click metrics follow its offline metrics."""
 
 from dataclasses import replace
 

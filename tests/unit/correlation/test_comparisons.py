@@ -1,4 +1,4 @@
-"""Comparisons of editorial metrics against loops, published tests of dependent correlations, and power."""
+"""Comparisons of offline metrics against loops, published tests of dependent correlations, and power."""
 
 import dataclasses
 import itertools

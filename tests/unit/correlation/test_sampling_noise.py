@@ -210,7 +210,7 @@ def test_the_reliability_is_missing_when_nothing_is_left_of_the_variance():
 
 
 def world(seed, *, queries=400, each=3, most_sessions=6):
-    """Clicks drawn with chances that follow an editorial metric; the sample seen, and its truth."""
+    """Clicks drawn with chances that follow an offline metric; the sample seen, and its truth."""
     rng = np.random.default_rng(seed)
     index = np.repeat(np.arange(queries), each)
     x = rng.normal(size=queries)[index] + rng.normal(size=len(index))

@@ -1,4 +1,4 @@
-"""Editorial metrics against published cases, exact fractions, and their laws."""
+"""Offline metrics against published cases, exact fractions, and their laws."""
 
 import math
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Editorial metrics against other libraries, and the reference outputs of trec_eval."""
+"""Offline metrics against other libraries, and the reference outputs of trec_eval."""
 
 import math
 import shutil

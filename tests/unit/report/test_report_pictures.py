@@ -367,7 +367,7 @@ def test_columns_of_long_names_stay_distinct_and_show_the_whole_name():
     lefts, tops, rights, _ = zip(*(mark.box for mark in picture.with_tip), strict=True)
     assert list(lefts[1:]) == pytest.approx(list(rights[:-1]), abs=3)
     assert len(set(tops)) == 1
-    assert [mark.tip.split("\n")[1] for mark in picture.with_tip] == [f"Editorial metric: {n}" for n in LONG]
+    assert [mark.tip.split("\n")[1] for mark in picture.with_tip] == [f"Offline metric: {n}" for n in LONG]
 
 
 def test_rows_of_long_names_stay_distinct_and_show_the_whole_name():

@@ -61,7 +61,7 @@ def noise_corrected_ends(row):
 
 
 def correlations_of(tables, click, **key):
-    """Correlations of one sample with a click metric by editorial metric."""
+    """Correlations of one sample with a click metric by offline metric."""
     rows = tables["correlations"].filter(split="all", click_metric=click, **(key or HEADLINE))
     return {row["editorial_metric"]: row for row in rows.to_dicts()}
 

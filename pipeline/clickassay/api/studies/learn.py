@@ -154,4 +154,4 @@ class LearnResult(Result):
             yield "Next: use ERR's default gains, or a log with more queries."
             return
         yield f'Next: run on another log, or on other users, with --metric "{self.metric}"'
-        yield "The values were learned on this log and look better here than they will elsewhere."
+        yield "The values were learned on this log and look better here than they will on other logs."

@@ -86,7 +86,7 @@ CLICK_JUDGMENTS = Table(
         Column("url", pl.String, "normalised URL"),
         Column("grade", pl.Int8, "number of the cuts that `relevance` reaches; null without cuts"),
         Column("relevance", pl.Float64, "what clicks say of it: of COEC clicks / expected clicks, else 0..1"),
-        Column("ci_low", pl.Float64, "lower end of its 95% CI, by leaving out folds of users"),
+        Column("ci_low", pl.Float64, "lower end of its 95% CI, by excluding folds of users"),
         Column("ci_high", pl.Float64, "upper end; null without interval"),
         Column("sessions", pl.Int64, "sessions that showed it"),
         Column("clicks", pl.Int64, "sessions that clicked it"),

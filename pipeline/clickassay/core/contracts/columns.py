@@ -12,7 +12,7 @@ MARKET = Column("market", pl.String, "market label, or 'all' when the log has no
 DEPTH = Column("depth", pl.Int32, "k, the cut of results and clicks; 1..62")
 JUDGE = Column("judge", pl.String, "source of the judgments, or 'all' when they have none")
 CLICK = Column("click_metric", pl.String, "name of a click metric")
-EDITORIAL = Column("editorial_metric", pl.String, "name of an editorial metric")
+EDITORIAL = Column("editorial_metric", pl.String, "name of an offline metric")
 SAMPLE = (MARKET, DEPTH, JUDGE)
 METRICS = (CLICK, EDITORIAL)
 QUERY = Column("query", pl.String, "normalised query")
@@ -33,7 +33,7 @@ def with_interval(name: str, what: str, *, ends: str = "") -> tuple[Column, Colu
 
 
 INTERVAL = (
-    Column("ci_low", pl.Float64, "lower end of the 95% CI of the value before it, by leaving out queries"),
+    Column("ci_low", pl.Float64, "lower end of the 95% CI of the value before it, by excluding queries"),
     Column("ci_high", pl.Float64, "upper end of the same interval"),
 )
 
@@ -52,7 +52,7 @@ CAUTION = Column("caution", pl.String, "why the interval is not reliable; null i
 
 ABOVE_NOTHING = (
     Column("p_value", pl.Float64, "two-sided p-value of clicks that ignore the grades; 0..1"),
-    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the editorial metrics; 0..1"),
+    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the offline metrics; 0..1"),
 )
 
 SIMULTANEOUS = (

@@ -32,7 +32,7 @@ NULL_CORRELATION = Column(
 
 CORRELATIONS = Table(
     "correlations",
-    "one row per market, depth, judge, split, class, click metric and editorial metric",
+    "one row per market, depth, judge, split, class, click metric and offline metric",
     (
         *SAMPLE,
         SPLIT,
@@ -52,7 +52,7 @@ CORRELATIONS = Table(
 
 DIFFERENCES = Table(
     "differences",
-    "one row per market, depth, judge, click metric and editorial metric (Algorithm 3)",
+    "one row per market, depth, judge, click metric and offline metric (Algorithm 3)",
     (
         *SAMPLE,
         *METRICS,
@@ -75,14 +75,14 @@ DIFFERENCES = Table(
 _PAIR = (
     *SAMPLE,
     CLICK,
-    Column("metric_a", pl.String, "an editorial metric"),
-    Column("metric_b", pl.String, "another editorial metric"),
+    Column("metric_a", pl.String, "an offline metric"),
+    Column("metric_b", pl.String, "another offline metric"),
 )
 _PAIR_KEY = ("market", "depth", "judge", "click_metric", "metric_a", "metric_b")
 
 COMPARISONS = Table(
     "comparisons",
-    "one row per market, depth, judge, click metric and pair of editorial metrics",
+    "one row per market, depth, judge, click metric and pair of offline metrics",
     (
         *_PAIR,
         Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
@@ -96,7 +96,7 @@ COMPARISONS = Table(
 
 DIFFERENCE_COMPARISONS = Table(
     "difference_comparisons",
-    "one row per market, depth, judge, click metric and pair of editorial metrics (Algorithm 3)",
+    "one row per market, depth, judge, click metric and pair of offline metrics (Algorithm 3)",
     (
         *_PAIR,
         Column("difference", pl.Float64, "closed form of metric_a minus closed form of metric_b"),
@@ -110,7 +110,7 @@ DIFFERENCE_COMPARISONS = Table(
 
 WITHIN = Table(
     "within",
-    "one row per market and all markets, depth, judge, split, class, click metric and editorial metric",
+    "one row per market and all markets, depth, judge, split, class, click metric and offline metric",
     (
         *SAMPLE,
         SPLIT,
@@ -149,7 +149,7 @@ ADDED = (
 
 WITHIN_COMPARISONS = Table(
     "within_comparisons",
-    "one row per market and all markets, depth, judge, click metric and pair of editorial metrics",
+    "one row per market and all markets, depth, judge, click metric and pair of offline metrics",
     (
         *_PAIR,
         Column("difference", pl.Float64, "metric_a minus metric_b, of their correlations within queries"),
@@ -169,7 +169,7 @@ _INFLUENTIAL = (
     Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
     QUERY,
     N_SESSIONS,
-    Column("without", pl.Float64, "the correlation without this query; null if there is none"),
+    Column("without", pl.Float64, "the correlation without this query; null if it has no value"),
     Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
     Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
 )
@@ -177,7 +177,7 @@ _INFLUENCE_KEY = ("market", "depth", "judge", "click_metric", "editorial_metric"
 
 INFLUENCE = Table(
     "influence",
-    "one row per market, depth, judge, click metric, editorial metric, side and rank: the queries that "
+    "one row per market, depth, judge, click metric, offline metric, side and rank: the queries that "
     "move a correlation most; for a group stands its query with most sessions",
     _INFLUENTIAL,
     _INFLUENCE_KEY,

@@ -51,7 +51,7 @@ CONFUSION = Table(
 
 JUDGE_COMPARISONS = Table(
     "judge_comparisons",
-    "one row per market, depth, click metric, editorial metric and pair of judges: whose grades make the "
+    "one row per market, depth, click metric, offline metric and pair of judges: whose grades make the "
     "metric predict clicks better, on the configurations that both judged",
     (
         MARKET,

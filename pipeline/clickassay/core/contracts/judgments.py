@@ -30,7 +30,7 @@ NEXT_JUDGMENTS = Table(
 
 UNJUDGED = Table(
     "unjudged",
-    "one row per market, depth, judge, rule, click metric and editorial metric: the overall correlation "
+    "one row per market, depth, judge, rule, click metric and offline metric: the overall correlation "
     "when results without a grade get one; no rows unless a rule is asked for",
     (
         *SAMPLE,

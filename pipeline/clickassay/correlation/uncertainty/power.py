@@ -135,8 +135,8 @@ _PAIR = (np.array([0]), np.array([1]))
 def _narrowed(sample: Sample, click: str, metric_a: str, metric_b: str) -> Sample:
     for name, names, what in (
         (click, sample.every_click, "click metric"),
-        (metric_a, sample.editorial_names, "editorial metric"),
-        (metric_b, sample.editorial_names, "editorial metric"),
+        (metric_a, sample.editorial_names, "offline metric"),
+        (metric_b, sample.editorial_names, "offline metric"),
     ):
         if name not in names:
             raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
@@ -173,7 +173,7 @@ def _pilot(
 def session_noise(sample: Sample) -> float:
     """Return what sessions, drawn one by one, add to the squared error of a difference of two correlations.
 
-    sample: with one click metric and two editorial metrics, none of them constant.
+    sample: with one click metric and two offline metrics, none of them constant.
     """
     n = sample.sessions
     y, x = deviations(sample.click_values, n), deviations(sample.editorial_values, n)

@@ -126,7 +126,7 @@ class WithinSums:
 
 
 def split_within(sums: Floats, n_clicks: int, n_editorial: int) -> WithinSums:
-    """Split (..., K) sums of `group_sums` for C click and E editorial metrics."""
+    """Split (..., K) sums of `group_sums` for C click and E offline metrics."""
     both = n_clicks * n_editorial
     sizes = (n_clicks, n_editorial, both, n_clicks, n_clicks, 1, 1, 1, n_editorial)
     parts = np.split(sums, np.cumsum(sizes)[:-1], axis=-1)

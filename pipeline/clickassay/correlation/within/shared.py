@@ -37,7 +37,7 @@ class GroupedLists:
     rows: Integers  # (n,) the configurations of the sample.
     starts: Integers  # (G,) the first list of each group.
     sessions: Integers  # (n,) sessions of each.
-    # clicks, metrics, null: (C, n), (E, n) and (1, n) click metrics, editorial metrics, and SS of the null.
+    # clicks, metrics, null: (C, n), (E, n) and (1, n) click metrics, offline metrics, and SS of the null.
     clicks: Floats
     metrics: Floats
     null: Floats
@@ -184,7 +184,7 @@ class Residuals:
 
     lists: GroupedLists
     block: TakenOut
-    values: Floats  # (C + E + 1, n) residuals of click metrics, editorial metrics and SS of the null.
+    values: Floats  # (C + E + 1, n) residuals of click metrics, offline metrics and SS of the null.
     leverage: Floats  # (n,) h, the part of the noise of each list that centring and regression take out.
     # of_folds, of_users: what shares of folds explain, not centred: (C + E + 1, n) of each list, and (C + E +
     # 1, F) of a list that only users of one fold were shown.
@@ -273,7 +273,7 @@ def moments(places: Sequence[GroupedLists]) -> tuple[float, Floats]:
 
     Returns moments m = (Σ λ)² / Σ λ², λ the positive eigenvalues of A = Σ w z zᵀ over the shares of periods
     less what drawing sessions adds to it: near 1 where all lists changed at one moment; NaN where times are
-    not known, or shares differ by chance alone. And (E,) shares of the spread of each editorial metric within
+    not known, or shares differ by chance alone. And (E,) shares of the spread of each offline metric within
     queries that is within periods: near 1 where lists were shown side by side; NaN where times are not known,
     or nothing varies.
     """

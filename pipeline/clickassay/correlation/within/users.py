@@ -34,7 +34,7 @@ class Moved:
     def excess(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None) -> Spread:
         """Return the variance that users add to correlations, as an error, with its degrees of freedom.
 
-        pairs: (P,) and (P,) editorial metrics: of differences, the first minus the second.
+        pairs: (P,) and (P,) offline metrics: of differences, the first minus the second.
         """
         moved, chance = self.by_fold, np.diagonal(self.by_chance, axis1=1, axis2=2)
         if pairs is not None:

@@ -205,7 +205,7 @@ WORLDS: Mapping[str, World] = MappingProxyType(
             World(
                 "web",
                 "looks like a real log: snippets that mislead, repeats, bots, broken rows, editors who err",
-                Law("no editorial metric predicts these clicks exactly"),
+                Law("no offline metric predicts these clicks exactly"),
                 partial(browse, habits=Browsing()),
                 MappingProxyType(asdict(Browsing())),
                 _WEB_NOISE,

@@ -215,7 +215,7 @@ MARKS = {
 _READERS = {
     DELTA: "give the folder of the table itself (extra [lake])",
     ICEBERG: "give the folder of the table itself (extra [lake])",
-    HUDI: "write its rows as Parquet elsewhere",
+    HUDI: "export its rows as Parquet",
 }
 
 

@@ -125,7 +125,7 @@ class Step:
 GIVEN = {
     "searches_log": "one row per search, in canonical types; carried = already read with an earlier batch",
     "clicks_log": "one row per click or other action, in canonical types; carried = of an earlier batch",
-    "judged_queries": "one row per query with judgments, if others are left out; market null = every market",
+    "judged_queries": "one row per query with judgments, if others are excluded; market null = every market",
     "outcomes_log": "one row per search_id and outcome that are given: its kind, value in thousandths, rows",
     "ambiguous_log": "one row per search_id that earlier parts of a log in batches found ambiguous",
 }

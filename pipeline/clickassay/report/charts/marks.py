@@ -87,7 +87,7 @@ def _estimate_columns(cell: Estimate) -> dict[str, Any]:
 def heat_map(
     estimates: Mapping[tuple[str, str], Estimate], clicks: Sequence[str], editorial: Sequence[str]
 ) -> Drawing:
-    """Draw correlations as cells, click metric by editorial metric; the highest of a row is bold."""
+    """Draw correlations as cells, click metric by offline metric; the highest of a row is bold."""
     # "AP(rel=2)" on two lines keeps the columns narrow enough for a phone; dots are wider than a letter
     split = {name: name.replace("(", "\n(", 1).split("\n") for name in editorial}
     short = {
@@ -123,7 +123,7 @@ def heat_map(
         layer(bold, {**place, "text": {"field": "text"}}),
     ]
     titles = {
-        "click": "Click metric", "editorial": "Editorial metric", "text": "Correlation",
+        "click": "Click metric", "editorial": "Offline metric", "text": "Correlation",
         "interval": "95% CI", "reason": "No value",
     }  # fmt: skip
     size = (CELL[0] * len(editorial), CELL[1] * len(clicks))

@@ -69,7 +69,7 @@ PARADOX = (
 
 
 ByClass = Mapping[str, Mapping[str, Estimate]]
-"""Estimates by class, in the order of reports, and editorial metric."""
+"""Estimates by class, in the order of reports, and offline metric."""
 
 
 def classes_section(run: Run) -> Section:

@@ -1,4 +1,4 @@
-"""Which editorial metrics differ significantly in how well they predict clicks; the same within queries."""
+"""Which offline metrics differ significantly in how well they predict clicks; the same within queries."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -64,7 +64,7 @@ FAMILY = (
 
 
 def comparisons_section(run: Run, findings: Findings) -> Section:
-    """Compare the editorial metrics, for the headline click metric of the headline sample."""
+    """Compare the offline metrics, for the headline click metric of the headline sample."""
     title, ranking = "Which metric predicts clicks", findings.correlation.ranking
     rows = _headline_pairs(run, "comparisons")
     table = pairs_table(run, COMPARISONS, "comparisons", f"Differences of correlations with {run.click}")

@@ -54,7 +54,7 @@ CHOICES = (
     "ignored.",
     "QCTR counts distinct clicked results.",
     "The closed form is the limit of Algorithm 3 for infinitely many iterations.",
-    "95% CIs: leaving out one query at a time gives the standard error (jackknife); the half-width "
+    "95% CIs: excluding one query at a time gives the standard error (jackknife); the half-width "
     "of the interval is Student's t times this error. When few queries make up most of the variance, the "
     "degrees of freedom are few and the interval is wider. Intervals of correlations are computed on "
     "Fisher's scale (artanh), so that they stay within -1 and 1.",

@@ -1,4 +1,4 @@
-"""Correlations of click and editorial metrics: Table 2, Table 3, and what would correlate anyway."""
+"""Correlations of click and offline metrics: Table 2, Table 3, and what would correlate anyway."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ from clickassay.report.verdict.sentences import BASELINE_MEANINGS, adds_text, ca
 NO_CORRELATIONS = "There is no correlation to show: no sample has configurations to compare."
 HEAT_LEGEND = (("cell-up", "positive"), ("cell-down", "negative"), ("bold", "highest in its row"))
 QCTR_NOTE = (
-    "QCTR comes last: Chapelle et al. (2009) found its correlations slightly negative and left it out of "
+    "QCTR comes last: Chapelle et al. (2009) found its correlations slightly negative and excluded it from "
     "their tables."
 )
 NOISE_CORRECTED_NOTE = (
@@ -248,7 +248,7 @@ def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
     texts = [f"{text} The best metric, {best}, has {number(ranking.top.value)}. {verdict}"]
     if added.value is not None:
         texts.append(
-            f"The mean grade ignores the order of results; the correlation of {best} is higher by "
+            f"The mean grade ignores the order of results; {best} correlates higher, by "
             f"{number(added.value)} ({test_text(added)}).{caution_sentence(added.estimate)}"
         )
     if run.headline_place is not None:

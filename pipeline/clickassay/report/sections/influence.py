@@ -57,7 +57,7 @@ def influence_section(run: Run, claims: Findings) -> Section:
             lines.append(Row("", name, (overall[run.click, name], raised, lowered, part, mostly)))
     table = ReportTable(
         "influence", f"Correlation with {run.click} without the most influential queries{where}",
-        "Editorial metric", HEADS, tuple(lines), data=run.labels.relabel(run.frames["influence"]),
+        "Offline metric", HEADS, tuple(lines), data=run.labels.relabel(run.frames["influence"]),
     )  # fmt: skip
     tables = [table]
     if ranking.values:

@@ -136,7 +136,7 @@ def _comparison_table(run: Run, rows: pl.DataFrame) -> ReportTable:
     return shown_table(
         "judge_comparisons",
         f"Correlation with {run.click} by judge, on configurations that both judged{_where(run)}", shown,
-        field("Editorial metric", "editorial_metric"),
+        field("Offline metric", "editorial_metric"),
         (
             *_of_both(
                 rows, "Grades of {}", lambda head, name: value(head, name, "no correlation"), "correlation"

@@ -49,7 +49,7 @@ def caveats(run: Run) -> tuple[str, ...]:
     known = pl.col("null_correlation").is_not_null()
     rows = run.headline_rows("correlations").filter(known, click_metric="SS", split=EVERY)
     null = dict(rows.select("editorial_metric", "null_correlation").iter_rows())
-    of_ss = ", so it correlates with editorial metrics even if clicks ignore relevance"
+    of_ss = ", so it correlates with offline metrics even if clicks ignore relevance"
     if null:
         highest = max(null, key=lambda name: null[name])
         value = number(null[highest])

@@ -79,7 +79,7 @@ def differences_section(run: Run, findings: Findings) -> Section:
     tables = (
         shown_table(
             "table6_differences", f"Table 6. Differences of two virtual rankers{headline_suffix(run)}", rows,
-            field("Editorial metric", "editorial_metric"), EXACT, group=lambda row: row["click_metric"],
+            field("Offline metric", "editorial_metric"), EXACT, group=lambda row: row["click_metric"],
             data=every, group_head="Click metric", notes=(note,) if beyond else (),
         ),
         ReportTable(
@@ -166,9 +166,9 @@ DRAWS = "table6_draws"
 
 @dataclass(frozen=True)
 class DrawHistogram:
-    """Draws of one editorial metric (across) and the headline click metric (upwards), counted in bins."""
+    """Draws of one offline metric (across) and the headline click metric (upwards), counted in bins."""
 
-    # metric, click: The editorial metric and the click metric.
+    # metric, click: The offline metric and the click metric.
     metric: str
     click: str
     points: Floats  # (iterations, 2) differences.
@@ -183,7 +183,7 @@ class DrawHistogram:
 
 
 def draw_histograms(run: Run, ranking: Ranking) -> tuple[DrawHistogram, ...]:
-    """Return the draws of the best and the worst editorial metric of the headline sample."""
+    """Return the draws of the best and the worst offline metric of the headline sample."""
     draws = run.headline_rows("draws")
     if not ranking.values or run.click not in draws.columns:
         return ()

@@ -36,9 +36,9 @@ SCHEMA = 4
 SEVERITIES = ("caution", "finding", "stop")
 """How severe a check of the log is, the mildest first."""
 
-METHOD = "leaving out one query at a time (jackknife), Student's t"
-FAMILY = "all pairs of editorial metrics of one market, depth, judge and click metric, baselines included"
-FAMILY_NOTHING = "all editorial metrics of one market, depth, judge and click metric, baselines included"
+METHOD = "excluding one query at a time (jackknife), Student's t"
+FAMILY = "all pairs of offline metrics of one market, depth, judge and click metric, baselines included"
+FAMILY_NOTHING = "all offline metrics of one market, depth, judge and click metric, baselines included"
 
 
 TEST = {

@@ -74,7 +74,7 @@ RUNS = Table(
         Column("queries_judged", pl.Int64, "queries that have judgments"),
         Column("queries_averaged", pl.Int64, "queries that the means are over"),
         Column("queries_missing", pl.Int64, "judged queries that the run lacks"),
-        Column("queries_unjudged", pl.Int64, "queries of the run without any judgment: left out"),
+        Column("queries_unjudged", pl.Int64, "queries of the run without any judgment: excluded"),
         Column("results", pl.Int64, "results of the queries averaged"),
         Column("results_judged", pl.Int64, "those of them that have a grade"),
     ),

@@ -1,6 +1,6 @@
 """The arithmetic of a metric's value, step by step, for one configuration: by the metric's own function.
 
-An editorial metric is computed for lists that differ from the one shown by what lies at some ranks, a click
+An offline metric is computed for lists that differ from the one shown by what lies at some ranks, a click
 metric for each click pattern by itself.
 """
 
@@ -33,7 +33,7 @@ class Arithmetic:
 
     metric: str  # Its name as in the run.
     formula: str  # Its definition, in one line.
-    steps: pl.DataFrame  # One row per rank (editorial metrics) or per click pattern (click metrics).
+    steps: pl.DataFrame  # One row per rank (offline metrics) or per click pattern (click metrics).
     totals: Totals  # From the steps to the value: pairs (text, number); the last one is the value.
     note: str = ""  # A sentence on limits of these numbers; '' if there are none.
 
@@ -46,7 +46,7 @@ class Arithmetic:
 def editorial_arithmetic(
     name: str, grades: Integers, seen: Integers, stored: float, settings: Settings
 ) -> Arithmetic:
-    """Return the computation of the editorial metric `name`, rank by rank.
+    """Return the computation of the offline metric `name`, rank by rank.
 
     A rank adds what the list is worth when the results below it have grade 0, less what it was worth without
     the rank. Beside it stands what the result is worth where all others have grade 0: at the first rank, and

@@ -63,7 +63,7 @@ class ExploredRun:
     """A run folder that has been checked, and can be shown."""
 
     finished: Run  # The run.
-    editorial_names: tuple[str, ...]  # Its editorial metrics, in the order of the run.
+    editorial_names: tuple[str, ...]  # Its offline metrics, in the order of the run.
     labels: QueryLabels  # The labels of its queries, which hide queries of few users.
 
     @property
@@ -93,7 +93,7 @@ class View:
 
     key: SampleKey
     click: str  # Name of the click metric.
-    editorial: str  # Name of the editorial metric.
+    editorial: str  # Name of the offline metric.
     find: str = ""  # Part of a query, a digest, or the first digits of an id.
     identity: str = ""  # Id of a configuration; empty for the one with most sessions.
 

@@ -61,7 +61,7 @@ def estimate(
     if len(values) < 2:
         raise ActiveError(f"labelled draws: {len(values)}. An estimate needs two: raise the budget")
     if not np.isfinite(values).all():
-        raise ActiveError("a draw has no value: label every listed document of its query, or leave it out")
+        raise ActiveError("a draw has no value: label every listed document of its query, or drop it")
     if not (np.isfinite(ratios) & (ratios > 0)).all():
         raise ActiveError("a ratio p / q is not above 0: give that of the distribution that was drawn from")
     if (values == values[0]).all():

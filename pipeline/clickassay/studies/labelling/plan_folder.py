@@ -46,7 +46,7 @@ PLAN_DOCUMENTS = Table(
         QUERY,
         Column("url", pl.String, "normalised URL, or the name of the document"),
         Column("rank_1", pl.Int32, "its rank in the first ranking; null if it is not listed"),
-        Column("rank_2", pl.Int32, "its rank in the second ranking; null if not listed, or there is none"),
+        Column("rank_2", pl.Int32, "its rank in the second ranking; null if not listed, or without one"),
     ),
     ("query", "url"),
 )

@@ -44,7 +44,7 @@ class RunComparison:
     # overlap, numbers: As `numbers.compare_numbers` returns them.
     overlap: pl.DataFrame
     numbers: pl.DataFrame
-    # Pairs of editorial metrics whose difference is significant (p_adjusted < 0.05) in one run, and in the
+    # Pairs of offline metrics whose difference is significant (p_adjusted < 0.05) in one run, and in the
     # other not significant or of the other sign: one row per market, depth, judge, click metric and pair.
     flips: pl.DataFrame
     # Click metrics by which another metric or baseline is highest now; `significant` where each of the two is

@@ -82,7 +82,7 @@ class _Kind(Generic[Part]):
 def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
     """Test the changes of all weighted correlations between two samples by leaving out units, and users.
 
-    a, b: samples of the first and second run with the same C click and E editorial metrics.
+    a, b: samples of the first and second run with the same C click and E offline metrics.
     folds: the same without each fold of users.
 
     Returns the C E changes in row-major order.
@@ -185,7 +185,7 @@ def _means(sample: Sample) -> _Kind[Sample]:
 
 
 def _centre(sample: Sample) -> tuple[Floats, Floats]:
-    """Return the means of click and editorial metrics: sums of values minus these do not cancel."""
+    """Return the means of click and offline metrics: sums of values minus these do not cancel."""
     clicks, editorial = (
         sample.sessions @ values / sample.sessions.sum()
         for values in (sample.click_values, sample.editorial_values)

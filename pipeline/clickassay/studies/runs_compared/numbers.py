@@ -37,7 +37,7 @@ A mean has a click metric or an editorial one, and null for the other.
 MEANS = "means"
 """The table of the means over sessions, which are computed from the configurations of a run."""
 
-MEANS_OF_METRICS, MEANS_OF_CLICKS = "means of editorial metrics", "means of click metrics"
+MEANS_OF_METRICS, MEANS_OF_CLICKS = "means of offline metrics", "means of click metrics"
 WITHIN_QUERIES, WEIGHTED = "correlations within queries", "weighted correlations"
 CLOSED_FORMS, BY_CLASS = "closed forms", "correlations by class"
 FAMILIES = (MEANS_OF_METRICS, MEANS_OF_CLICKS, WITHIN_QUERIES, WEIGHTED, CLOSED_FORMS, BY_CLASS)
@@ -277,7 +277,7 @@ def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
 
 
 def _shared_names(a: Sample, b: Sample, rows: pl.DataFrame) -> tuple[list[str], list[str]]:
-    """Return the click and editorial metrics that both have, and that are compared."""
+    """Return the click and offline metrics that both have, and that are compared."""
     of_clicks, of_editorial = rows["click_metric"], rows["editorial_metric"]
     return (
         [name for name in a.click_names if name in b.click_names and name in of_clicks],
@@ -311,7 +311,7 @@ def _again(
     """Yield the changes of one market, depth and judge, computed from configurations, for its own tables.
 
     `pairs` are the samples of both runs, first whole, then without each fold of users. Those of a rating say
-    nothing of the means of editorial metrics, which are over all sessions.
+    nothing of the means of offline metrics, which are over all sessions.
     """
     a, b = pairs[0]
     clicks, editorial = _shared_names(a, b, rows)
@@ -499,6 +499,6 @@ def check_watch(
             if value not in known[column]:
                 raise SettingsError(
                     f"{name} cannot watch {option} {value}: the run to compare with, A, has no such {what}, "
-                    f"so that no change could ever be a finding; leave out {option} {value}, or give another "
+                    f"so that no change could ever be a finding; remove {option} {value}, or give another "
                     "run as A"
                 )

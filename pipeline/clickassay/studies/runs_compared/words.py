@@ -171,7 +171,7 @@ def clearest(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 _NOUNS = {
-    MEANS_OF_METRICS: ("mean of editorial metrics", MEANS_OF_METRICS),
+    MEANS_OF_METRICS: ("mean of offline metrics", MEANS_OF_METRICS),
     MEANS_OF_CLICKS: ("mean of click metrics", MEANS_OF_CLICKS),
     WITHIN_QUERIES: ("correlation within queries", WITHIN_QUERIES),
     WEIGHTED: ("weighted correlation", WEIGHTED),

@@ -229,7 +229,7 @@ def test_provenance_lists_settings_inputs_versions_seed_and_notes(run):
 def test_provenance_says_how_intervals_and_p_values_are_made(run):
     text = " ".join(provenance_section(run).reading)
     for words in (
-        "leaving out one query at a time",
+        "excluding one query at a time",
         "Student's t",
         "Noise correction",
         "Holm's method",

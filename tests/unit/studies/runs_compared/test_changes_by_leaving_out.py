@@ -190,7 +190,7 @@ def sessions_of(seed, names, *, folds=3):
 
 
 def sample_from(rows):
-    """The sample of some sessions: two editorial metrics, and one click metric."""
+    """The sample of some sessions: two offline metrics, and one click metric."""
     groups = {}
     for query, number, _, graded, value in rows:
         groups.setdefault((query, number), (graded, []))[1].append(value)
@@ -206,7 +206,7 @@ def sample_from(rows):
 
 
 def mean_of(sample, kept, click, editorial):
-    """The mean over sessions of an editorial metric, or where that is None of a click metric."""
+    """The mean over sessions of an offline metric, or where that is None of a click metric."""
     values = sample.click_values[:, click] if editorial is None else sample.editorial_values[:, editorial]
     return DescrStatsW(values[kept], weights=sample.sessions[kept]).mean
 

@@ -103,7 +103,7 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
     """Return the column of a run that is the metric of this name: ``map`` may be ``AP(rel=1)``.
 
     name: the name, as everywhere in the grammar of `clickassay.metrics.names`.
-    columns: the names of the run's editorial metrics.
+    columns: the names of the run's offline metrics.
     settings: settings of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
     run: what messages call it.
 
@@ -112,7 +112,7 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
     if name.strip() in columns:  # also a score that users brought
         return name.strip()
     if click_metric(name) is not None:
-        raise SettingsError(f"{name} is a click metric, and an editorial metric was expected, such as ERR")
+        raise SettingsError(f"{name} is a click metric, and an offline metric was expected, such as ERR")
     wanted = _measure(name)
     for column in columns:
         try:
