@@ -188,7 +188,7 @@ def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
             {"search_id": [0], "name": ["stars"], "value": [1.0], "kind": ["sum"]},
             "stars has two kinds: sum in a row of column kind, rating by the setting outcome_kind",
         ),
-        ({"search_id": [0], "name": ["x"], "value": [float("nan")]}, "1 with not a finite number.*'NaN'"),
+        ({"search_id": [0], "name": ["x"], "value": [float("nan")]}, "1 with no finite number.*'NaN'"),
         (
             {"search_id": ["0.00"], "name": ["x"], "value": [12.5]},
             r"search_id '0\.00' and value '12\.5'; the log has search_id 0: write the id like this",

@@ -82,7 +82,7 @@ def test_anchors_of_one_page_are_shown_as_written_with_the_option_that_tells_the
     assert tiny.funnel(log.out)["lists", "shortened", "URLs with one normal form"] == tiny.ROWS
 
 
-@pytest.mark.parametrize(("other", "form"), [("#2", "the last slash"), ("#/2", None), ("#!2", None)])
+@pytest.mark.parametrize(("other", "form"), [("#2", "the final slash"), ("#/2", None), ("#!2", None)])
 def test_a_page_is_not_taken_for_another_one_that_its_fragment_names(other, form):
     shown = [f"https://www.a.example/{other.replace('2', '1')}", "http://b.example"]
     alike = alike_in_list(f"http://a.example{other}", shown)

@@ -54,7 +54,7 @@ def test_diff_takes_it_by_name(run):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ERR(gains='0 0.4 0.2 0.3 1')", "do not fall"),
+        ("ERR(gains='0 0.4 0.2 0.3 1')", "non-decreasing"),
         ("DCG(gains='0 1 2')", "gains has 3 values, but the scale 0..4 has 5 grades"),
         ("ERR(utilities='1 0.5')", "utilities ends at position 2, but the metric is computed to position 3"),
         ("ERR(gamma=0.5,utilities='1 1 1')", "utilities and gamma exclude each other"),

@@ -241,14 +241,14 @@ def test_values_that_are_no_numbers_are_counted_and_too_many_stop_the_run():
         prepared(**odd)
     lax = SETTINGS.model_copy(update={"max_rejected": 0.9})
     found = prepare_scores(rows(**odd), lax, by_market=False, deepest=5)
-    assert found.counts["rejected", "not a finite number"] == 3
+    assert found.counts["rejected", "no finite number"] == 3
     text = prepare_scores(rows(value=["1", "2", "3", "many"]), lax, by_market=False, deepest=5)
-    assert text.counts["rejected", "not a finite number"] == 1
+    assert text.counts["rejected", "no finite number"] == 1
 
 
 def test_scores_that_nothing_joins_to_lists_are_refused():
     with pytest.raises(
-        InputError, match="nothing says which list a score is of; give configuration_id, search_id"
+        InputError, match="does not say which ranking each score belongs to; add configuration_id, search_id"
     ):
         prepared(results=[None] * 4)
     with pytest.raises(InputError, match="9 names, as n0, n1 and n2; at most 8 are compared"):
@@ -260,7 +260,7 @@ def test_scores_that_nothing_joins_to_lists_are_refused():
 def test_scores_of_other_lists_are_refused_in_one_line(table):
     other = pl.DataFrame({"query": ["no such"], "results": [["x"]], "name": ["mine"], "value": [1.0]})
     with pytest.raises(
-        NothingInCommonError, match="no list of the log has a score: give scores of the lists"
+        NothingInCommonError, match="no ranking of the log has a score: give scores of the rankings"
     ):
         reported(table, other)
     with pytest.raises(ClickassayError, match="column value is missing"):

@@ -150,7 +150,7 @@ def test_of_several_judges_the_one_with_most_sessions_is_named(tmp_path):
     assert (
         lines[2] == "  top 2, judge bob: of 4 sessions, 3 show a result without a grade and 1 is fully judged"
     )
-    assert lines[3] == "Judge these first (most sessions gained per label), top 2, judge bob:"
+    assert lines[3] == "Judge these first (most sessions gained per label), top 2 results, judge bob:"
 
 
 def test_of_several_judges_without_a_session_the_first_is_named(tmp_path):
@@ -158,7 +158,7 @@ def test_of_several_judges_without_a_session_the_first_is_named(tmp_path):
     _, lines = ended(tmp_path, judged, "--depth", "3")
     assert lines[2].startswith("  top 3, judge ann: of 4 sessions,")
     assert lines[3:5] == [
-        "Judge these first (most sessions gained per label), top 3, judge ann:",
+        "Judge these first (most sessions gained per label), top 3 results, judge ann:",
         "  tv: c (completes 2 sessions)",
     ]
     assert any("depth 1 (3 sessions), 2 (3 sessions)" in line for line in lines)  # all ann's

@@ -161,7 +161,7 @@ def _usable(
             counts["no list", reason] = numbers.filter(is_so).height
             numbers = numbers.filter(~is_so)
     finite = numbers.filter(pl.col("value").is_finite())
-    reasons["not a finite number"] = numbers.height - finite.height
+    reasons["no finite number"] = numbers.height - finite.height
     counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
     check_rejected("scores", reasons, counts["read", ""], settings.max_rejected)
     return finite

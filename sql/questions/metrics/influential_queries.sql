@@ -1,4 +1,4 @@
--- Which queries influence the correlation of MeanRR and ERR most: what does leaving out one query change?
+-- Which queries influence the correlation of MeanRR and ERR most: what does excluding one query change?
 WITH centred AS (
     SELECT
         market,
