@@ -73,7 +73,7 @@ def test_anchors_of_one_page_are_shown_as_written_with_the_option_that_tells_the
     for number, grade in enumerate((4, 2, 0)):
         assert f"'http://maps.example/#{number}' has grade {grade}" in line
     outcome = tiny.inside(*log.options(), "--conflicts", "max")
-    lists = f"({tiny.ROWS} of {tiny.ROWS}) show a result again"
+    lists = f"({tiny.ROWS} of {tiny.ROWS}) contain a result twice"
     example = "search “1” shows “http://maps.example/#0” and “http://maps.example/#1”."
     for words in (lists, "In all of these, differently written URLs normalise to the same URL.", example):
         assert words in outcome.out
