@@ -14,7 +14,7 @@ report: $(VENV)/installed
 
 # What a reader looks at: its test makes the run again and compares.
 SHOWN := summary.png $(addprefix tables/,$(addsuffix .csv,baselines click_models funnel health influence_queries \
-  table1_statistics table2_correlations table2_noise_corrected table6_differences))
+  table1_statistics table2_correlations table2_noise_corrected))
 sample: report
 	rm -rf docs/sample && mkdir docs/sample
 	cd reports/sample && cp $(SHOWN) ../../docs/sample && cat ../../docs/make/sample_head.txt summary.md > ../../docs/sample/report.md
@@ -105,6 +105,7 @@ pages: report $(VENV)/tools
 	$(BIN)/python docs/make/cli.py
 	$(BIN)/python docs/make/settings.py
 	$(BIN)/python docs/make/audit.py
+	$(BIN)/python docs/make/glossary.py
 	$(BIN)/python docs/make/health.py
 	$(BIN)/python docs/make/tables.py
 	$(BIN)/python docs/make/questions.py

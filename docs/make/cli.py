@@ -28,13 +28,12 @@ TOP = """<!-- Made by `make pages` from the texts of `--help`: do not edit by ha
 
     clickassay COMMAND [OPTIONS]
 
-Every command has `--help` (or `-h`), which shows in the terminal what stands here, with all options. Here a
-command has its usage, examples, and its own options; others are explained once, among the
-[shared options](#shared-options) and the [settings](settings.md), which a file or the environment can give as
-well. [Exit codes](exit-codes.md).
+`--help` (or `-h`) of a command shows all its options. This page lists options of a single
+command below it; others are under [shared options](#shared-options) and [settings](settings.md).
+[Exit codes](exit-codes.md).
 
-A path is one of this machine, in UTF-8; `file:///…` is the path that it names. Other URLs are for logs,
-pattern tables and stores on `--engine spark`.
+Paths are local, in UTF-8; `file:///…` works too. Other URLs are for logs, pattern tables and stores with
+`--engine spark`.
 """
 
 SHARED = "Shared options"

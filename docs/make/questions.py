@@ -13,7 +13,7 @@ from clickassay.studies.questions import DATABASE, Question, ask, cells, questio
 DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "reference" / "questions.md"
 SAMPLE = DOCS.parent / "reports" / "sample"
-MAX_ROWS = 2
+MAX_ROWS = 1
 MAX_CELL = 60
 """Characters of a cell; a list of ten URLs would make a row unreadable."""
 SAMPLE_COLUMNS = ("market", "depth", "judge")
@@ -33,18 +33,18 @@ NO_ROWS = {
 TOP = f"""<!-- Made by `make pages` from `sql/questions` and `reports/sample`: do not edit by hand. -->
 # Ready questions
 
-Questions about a run, each with its SQL, and the first {MAX_ROWS} rows of its answer on the sample run
+Questions about a run, each with its SQL, and the first row of its answer on the sample run
 `reports/sample`, with four digits; a cell of more than {MAX_CELL} characters ends with `…`.
-Ask them about any run by name; `--csv` and `--json` print answers in full precision:
+Ask them about any run by name; `--csv` and `--json` print full precision:
 
     clickassay query reports/june --list
     clickassay query reports/june --name worst_disagreements
 
-Or copy the SQL, change it, and run it with `clickassay query reports/june "SELECT …"` or in
-`duckdb run.duckdb`. [Columns](tables.md); [terms](../explanation/method.md).
+Or change the SQL and run it with `clickassay query reports/june "SELECT …"` or in
+`duckdb run.duckdb`. [Columns](tables.md); [terms](glossary.md).
 
-Answers name every query, also queries of fewer than `min_users` users, which a report shows as digests:
-treat an answer about your own run as you treat the log. The sample log is simulated.
+Answers name all queries, also those of fewer than `min_users` users, which a report shows as digests:
+protect answers about your own run as you protect the log. The sample log is simulated.
 """
 
 

@@ -17,10 +17,10 @@ A setting has one name everywhere. `idle_minutes` here is
 - `{PREFIX}IDLE_MINUTES=30`, a variable of the environment,
 - `idle_minutes = 30`, a line of the file that `--settings FILE.toml` names.
 
-An option wins over a variable, a variable over the file, the file over the default. Variables and the file
-may have settings that a command does not use; an unknown name is refused. An empty variable is not set.
-A setting that is true or false is an option by itself: `--only-judged` or `--no-only-judged`. A list takes
-several values: with commas, by repeating the option, or as a list in TOML: `depth = [5, 10]`.
+Options override variables, then the file, then the default. Variables and the file may have settings that a
+command does not use; unknown names are refused. An empty variable is not set. True and false are the options
+`--only-judged` and `--no-only-judged`. Lists take several values: with commas, by repeating the option, or as
+a list in TOML: `depth = [5, 10]`.
 
 A run keeps its settings in `settings.json`.
 """

@@ -36,7 +36,7 @@ def test_every_other_name_is_read_as_the_measure_beside_it():
 
 def test_less_is_better_of_the_measures_that_say_so():
     say_so = {name for name, line, *_ in listing()[1] if "less is better" in line}
-    (told,) = re.findall(r"Less is better of ([^.]+)\.", PARTS["Names"])
+    (told,) = re.findall(r"For ([^.]+), less is better\.", PARTS["Names"])
     assert set(re.split(r", | and ", told)) == say_so
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from clickassay.cli.app import app
 from support.pages import parts, script
 from support.places import ROOT
-from support.runs.sample_run import sample
+from support.runs.sample_run import sample, shop
 
 REFERENCE = ROOT / "docs" / "reference"
 GROUPS = ("clicks", "import", "store")
@@ -19,8 +19,9 @@ GROUPS = ("clicks", "import", "store")
 MADE = {
     "audit": lambda made, page: made.with_table(page),
     "cli": lambda made, _: made.cli_page(),
+    "glossary": lambda made, _: made.glossary_page(),
     "health": lambda made, page: made.with_table(page),
-    "questions": lambda made, _: made.questions_page(sample()),
+    "questions": lambda made, _: made.questions_page(shop()),
     "settings": lambda made, _: made.settings_page(),
     "sql": lambda made, _: made.sql_page(),
     "tables": lambda made, page: made.with_tables(page),

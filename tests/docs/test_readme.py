@@ -20,7 +20,7 @@ from support.logs import tiny
 from support.pages import parts
 from support.places import ROOT
 from support.processes import ran
-from support.runs.sample_run import sample
+from support.runs.sample_run import shop
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PARTS = parts(README)
@@ -56,7 +56,7 @@ def words_of(lines):
 
 def test_it_shows_what_its_first_command_prints():
     ((_, _, shown),) = BLOCK.findall(PARTS["Two commands"])
-    printed = words_of(repr(ca.open_run(sample())))
+    printed = words_of(repr(ca.open_run(shop())).replace("`click_metric`", "--click-metric"))
     first, last = (words_of(part) for part in shown.split("  …\n"))
     assert len(first) + len(last) <= 10
     assert printed[: len(first)] == first
@@ -172,7 +172,7 @@ def test_its_code_runs_and_prints_the_decision(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     ((_, _, code),) = BLOCK.findall(PARTS["From Python"])
     exec(code, {})  # noqa: S102 - our own page
-    assert capsys.readouterr().out.startswith("Keep NDCG: ")
+    assert capsys.readouterr().out.startswith("Switch from NDCG to ERR: ")
 
 
 # ---- which command ----------------------------------------------------------------------------

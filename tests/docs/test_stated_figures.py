@@ -208,7 +208,7 @@ def test_what_ten_measures_cost_is_what_was_measured():
 def test_what_heavy_tails_do_to_decisions_is_what_was_found():
     pattern = (
         r"intervals of correlations covered (\d+) to (\d+)%, "
-        r"intervals of differences between metrics kept (\d+) to (\d+)%"
+        r"intervals of differences between metrics covered (\d+) to (\d+)%"
     )
     found = numbers(pattern, page("docs/explanation/decisions.md"))
     heavy = TAILS.filter(pl.col("weights").is_in(["pareto 1.5", "pareto 1.2"]))
@@ -241,10 +241,10 @@ def test_false_examples_of_the_cascade_effect_are_as_rare_as_the_method_says():
 
 def test_corrected_means_hold_as_often_as_the_page_on_evaluation_says():
     pattern = (
-        r"In (\d,\d{3}) simulated worlds for each of (\d+) kinds, [^.]*, they held the truth in "
+        r"In (\d,\d{3}) simulated worlds for each of (\d+) kinds, [^.]*, they contained the truth in "
         r"(\d+\.\d)\u2013(\d+\.\d)% of cases, the intervals of the model alone in (\d+)% on average; "
-        r"they were at most (\d\.\d\d) times as wide as by people alone, and (\d+) to (\d+) queries worth up "
-        r"to (\d\.\d) times as many, (\d\.\d) times on average"
+        r"they were at most (\d\.\d\d) times as wide as people's alone, and (\d+) to (\d+) queries were "
+        r"worth up to (\d\.\d) times as many, (\d\.\d) times on average"
     )
     found = pl.read_csv(ROOT / "reports" / "calibration" / "corrected.csv")
     some = found.filter(pl.col("both").is_in([40, 100]))["worth"]
@@ -266,8 +266,8 @@ def test_corrected_means_hold_as_often_as_the_page_on_evaluation_says():
 
 def test_intervals_of_agreement_hold_as_often_as_the_page_on_judges_says():
     pattern = (
-        r"With (\d+) queries or more, their intervals held the truth in (\d+\.\d)\u2013(\d+\.\d)% of "
-        r"\[simulated worlds\]\([^)]*\); with (\d+), where they have a caution, in (\d+\.\d)\u2013(\d+\.\d)%"
+        r"With (\d+) queries or more, their intervals contained the truth in (\d+\.\d)\u2013(\d+\.\d)% of "
+        r"\[simulated worlds\]\([^)]*\); with (\d+) \(with a caution\) in (\d+\.\d)\u2013(\d+\.\d)%"
     )
     found = pl.read_csv(ROOT / "reports" / "calibration" / "agreement.csv")
     assert found["alarms"].max() <= 0.06

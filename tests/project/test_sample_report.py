@@ -7,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from support.places import ROOT
-from support.runs.sample_run import sample
+from support.runs.sample_run import shop
 
 SHOWN = ROOT / "docs" / "sample"
 AGAIN = "make it again with `make sample` and commit it"
@@ -35,13 +35,13 @@ def differing(ours, theirs):
 
 @pytest.mark.parametrize("file", sorted(SHOWN.glob("*.csv")), ids=lambda file: file.stem)
 def test_the_tables_shown_are_those_of_the_code(file):
-    ours, theirs = (pl.read_csv(place) for place in (sample() / "tables" / file.name, file))
+    ours, theirs = (pl.read_csv(place) for place in (shop() / "tables" / file.name, file))
     assert_frame_equal(ours, theirs, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def test_the_report_shown_has_the_words_of_the_code_and_its_numbers_to_the_last_digit():
     head = (ROOT / "docs" / "make" / "sample_head.txt").read_text(encoding="utf-8")
-    made = head + (sample() / "summary.md").read_text(encoding="utf-8")
+    made = head + (shop() / "summary.md").read_text(encoding="utf-8")
     shown = (SHOWN / "report.md").read_text(encoding="utf-8")
     assert differing(made.splitlines(), shown.splitlines()) == [], AGAIN
 

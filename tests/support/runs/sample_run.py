@@ -1,19 +1,22 @@
-"""The run of the sample log, and a copy of it in which every text means to do harm."""
+"""Runs of the two sample logs, and a copy of one in which every text means to do harm."""
 
 import fcntl
 import os
 import shutil
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 
 import duckdb
 import polars as pl
+from typer.testing import CliRunner
 
+from clickassay.cli.app import app
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.settings import Settings
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
-from support.places import SAMPLE
+from support.places import SAMPLE, SHOP
 from support.reports.harmful import HARMS
 
 PARQUET = tuple(table.name for table in RUN_TABLES)
@@ -21,12 +24,30 @@ PARQUET = tuple(table.name for table in RUN_TABLES)
 
 @cache
 def sample() -> Path:
-    """Return the folder of the run, which the first worker that asks makes for all (`tests/conftest.py`)."""
-    folder = Path(os.environ["SAMPLE_RUN"])
+    """Return the folder of the run of the small log."""
+    make = partial(make_run, Sources(*SAMPLE.values()), Settings(), command="clickassay run")
+    return _made_once("sample_run", lambda folder: make(out=folder))
+
+
+@cache
+def shop() -> Path:
+    """Return the folder of the run of the shop log, as `make report` makes it."""
+
+    def make(folder: Path) -> None:
+        words = ["run", "--project", str(SHOP / "clickassay.toml"), "--out", str(folder), "-q"]
+        ended = CliRunner().invoke(app, words)
+        assert ended.exit_code == 0, ended.output
+
+    return _made_once("shop_run", make)
+
+
+def _made_once(name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder that the first worker that asks makes for all (`tests/conftest.py`)."""
+    folder = Path(os.environ["SAMPLE_RUN"]).with_name(name)
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
-            make_run(Sources(*SAMPLE.values()), Settings(), out=folder, command="clickassay run")
+            make(folder)
     return folder
 
 
