@@ -380,7 +380,7 @@ def test_weights_keep_single_sessions_from_outvoting_thousands():
 
 
 def test_intervals_that_assume_independent_configurations_cover_the_true_value_as_rarely_as_the_page_says():
-    assert "covers the true value in 72%" in reason("left out")
+    assert "covers the true value in 72%" in reason("excluded")
     assert 2 * stats.norm.cdf(1.96 / math.sqrt(3.25)) - 1 == pytest.approx(0.72, abs=0.005)
 
 
