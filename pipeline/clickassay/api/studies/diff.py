@@ -22,7 +22,6 @@ from clickassay.studies.runs_compared.report import (
     write_comparison,
 )
 from clickassay.studies.runs_compared.words import (
-    STATUS_WORDS,
     alone_words,
     cautions_words,
     change_words,
@@ -30,6 +29,7 @@ from clickassay.studies.runs_compared.words import (
     decision_sentence,
     not_computed,
     sentences,
+    status_words,
     uneven_words,
 )
 
@@ -202,7 +202,7 @@ def _numbers(comparison: RunComparison) -> Iterator[Part]:
         p = "" if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}"
         by = " (from intervals)" if row["tested_by"] == INTERVALS else ""
         names = (row["click_metric"], row["editorial_metric"])
-        said = row["reason"] or f"{STATUS_WORDS.get(row['status'], row['status'])}{by}"
+        said = row["reason"] or f"{status_words(row)}{by}"
         cells.append((_SHORT[row["family"]], *place, *names, *values, change, ends, p, said))
     yield from _table("The clearest changes of each kind", heads, cells, numbers=numeric)
     by_intervals = moved.filter(pl.col("split") == EVERY, pl.col("tested_by") == INTERVALS).height

@@ -55,9 +55,9 @@ from clickassay.studies.runs_compared.numbers import (
 )
 from clickassay.studies.runs_compared.read import SAME
 from clickassay.studies.runs_compared.words import (
-    STATUS_WORDS,
     clearest,
     sentences,
+    status_words,
     things,
     title_and_lead,
     uneven_words,
@@ -76,7 +76,7 @@ MOST_DRAWN = 30
 
 HOW_TESTED = (
     "A change is significant if its p-value, adjusted for all numbers of its kind, is below 0.05. Each "
-    "interval covers its own change alone, so a grey line need not reach A."
+    "interval is for its own change alone, so a grey line can exclude A."
 )
 MOST_IN_VIEW = 12
 """Rows of a table in view: the clearest changes."""
@@ -314,7 +314,7 @@ def _section(
 ) -> Section:
     in_view = [_beyond(table) for table in tables]
     said = (
-        f"{table.title}: none of {len(table.rows):,} changed significantly."
+        f"{table.title}: no significant change ({len(table.rows):,} compared)."
         for table, beyond in zip(tables, in_view, strict=True)
         if table.rows and not beyond.rows
     )
@@ -327,7 +327,7 @@ def _section(
 
 def _beyond(table: ReportTable) -> ReportTable:
     kept = pl.DataFrame() if table.data is None else table.data.filter(status=BEYOND)
-    title = f"{table.title}: significant changes, the clearest first"
+    title = f"{table.title}: significant changes, clearest first"
     shown = numbers_table(f"{table.name}_beyond", title, clearest(kept))
     return replace(shown, data=kept, most=MOST_IN_VIEW)
 
@@ -352,8 +352,7 @@ def numbers_table(name: str, title: str, rows: pl.DataFrame) -> ReportTable:
         return None if row["p_adjusted"] is None else p_cell(row["p_adjusted"])
 
     def verdict(row: Fields) -> str:
-        status = STATUS_WORDS.get(row["status"], row["status"])
-        return f"{status}{' (from intervals)' if row['tested_by'] == INTERVALS else ''}"
+        return f"{status_words(row)}{' (from intervals)' if row['tested_by'] == INTERVALS else ''}"
 
     return shown_table(
         name, title, rows, ShownColumn("Number", metrics),

@@ -151,11 +151,14 @@ def sentences(diff: RunComparison) -> Iterator[str]:
             if own.height:
                 beyond = own.filter(status=BEYOND)
                 sides = [f"{count(part.height)} {word}" for word, part in _sides(beyond) if part.height]
-                what = f"{' and '.join(sides)} significantly" if sides else "none changed significantly"
-                words = change_words(clearest(beyond if sides else own).row(0, named=True))
-                yield f"Of {plural(shared.height, *nouns)}, {what}; the clearest: {words}."
+                if sides:
+                    words = change_words(clearest(beyond).row(0, named=True))
+                    what = f"{' and '.join(sides)} significantly of {count(shared.height)} compared"
+                    yield f"{capital(nouns)}: {what}. Clearest: {words}."
+                else:
+                    yield f"{capital(nouns)}: no significant change ({count(shared.height)} compared)."
             elif shared.height:
-                yield f"No change in {plural(shared.height, *nouns)}."
+                yield f"{capital(nouns)}: no change ({count(shared.height)} compared)."
         yield f"{capital(alone.removeprefix('; '))}. {changed} changed." if alone else f"{changed} changed."
 
 
@@ -171,14 +174,14 @@ def clearest(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 _NOUNS = {
-    MEANS_OF_METRICS: ("mean of offline metrics", MEANS_OF_METRICS),
-    MEANS_OF_CLICKS: ("mean of click metrics", MEANS_OF_CLICKS),
-    WITHIN_QUERIES: ("correlation within queries", WITHIN_QUERIES),
-    WEIGHTED: ("weighted correlation", WEIGHTED),
-    CLOSED_FORMS: ("closed-form correlation", "closed-form correlations"),
-    BY_CLASS: ("correlation by class", BY_CLASS),
+    MEANS_OF_METRICS: "means of offline metrics",
+    MEANS_OF_CLICKS: "means of click metrics",
+    WITHIN_QUERIES: "correlations within queries",
+    WEIGHTED: "weighted correlations",
+    CLOSED_FORMS: "correlations of differences",
+    BY_CLASS: "correlations by class",
 }
-"""What a number of each of `FAMILIES` is called, alone and in the plural."""
+"""What the numbers of each of `FAMILIES` are called."""
 
 
 def cautions_words(numbers: pl.DataFrame) -> Iterator[str]:
@@ -231,8 +234,9 @@ def things(pairs: Sequence[RecordedPair]) -> str:
     )
 
 
-STATUS_WORDS = {BEYOND: "significant", WITHIN: "not significant"}
-"""What the status of a change is called, where not by its name in the table."""
+def status_words(row: Mapping[str, Any]) -> str:
+    """Return the status of a change as readers call it."""
+    return {BEYOND: "significant", WITHIN: "not significant"}.get(row["status"], str(row["status"]))
 
 
 def change_words(row: Mapping[str, Any]) -> str:
@@ -253,7 +257,7 @@ def change_words(row: Mapping[str, Any]) -> str:
     alone = ", tested from intervals alone" if row["tested_by"] == INTERVALS else ""
     few = f" ({FEW_FOLDS})" if FEW_FOLDS in (row["caution"] or "") else ""
     way = f"{rose} from {row['a']:.3g} to {row['b']:.3g}, by {abs(row['change']):.3g}{span}"
-    return f"{place_words(row)} {way}, {STATUS_WORDS.get(row['status'], row['status'])}{p}{alone}{few}"
+    return f"{place_words(row)} {way}, {status_words(row)}{p}{alone}{few}"
 
 
 def place_words(row: Mapping[str, Any]) -> str:
@@ -269,7 +273,7 @@ def place_words(row: Mapping[str, Any]) -> str:
 _KINDS_OF_CORRELATION = {
     "within": "correlation within queries",
     "correlations": "correlation",
-    "differences": "closed-form correlation",
+    "differences": "correlation of differences",
 }
 
 

@@ -157,8 +157,8 @@ def test_a_large_drop_of_one_metric_is_beyond_noise_and_comes_first(whole, turne
     assert number(diff)["status"] == "beyond noise"
     assert number(diff)["change"] < -0.2
     told = headline(diff)
-    assert "fell significantly; the clearest: the correlation of " in told
-    assert told.index("means of click metrics") < told.index("weighted correlations")
+    assert "fell significantly of 154 compared. Clearest: the correlation of " in told
+    assert told.index("Means of click metrics") < told.index("Weighted correlations")
 
 
 def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
@@ -207,7 +207,7 @@ def test_a_mean_that_rises_is_said_to_rise_although_its_correlation_falls(whole,
     diff = compare_runs(
         whole, made(tmp_path / "raised", raised), DiffOptions(metrics=("ERR",), markets=("north",))
     )
-    told = headline(diff).split("; the clearest: ")
+    told = headline(diff).split(" Clearest: ")
     assert told[1].startswith("mean ERR (market north, top 5) rose from ")
     assert number(diff)["change"] < -0.1
     assert " fell from " in told[-2]

@@ -21,6 +21,7 @@ from clickassay.core.text.words import plural, visible
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.findings.run import Run, largest_samples, run_at
 from clickassay.health.checks import OK, fired
+from clickassay.report.tables import caution_reason
 from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState
 from clickassay.studies.runs_compared.gate.quantities import (
     CORRELATION,
@@ -277,7 +278,7 @@ def _reason(quantity: RunQuantity, state: RuleState, rule: Limit) -> str:
     if quantity.value is None:
         return f"no value: {quantity.reason}"
     if not quantity.ends:
-        return f"no interval: {quantity.caution or 'the run has none'}"
+        return f"no interval: {caution_reason(quantity.caution) or 'the run has none'}"
     value = f"{quantity.value:.6g}"
     if quantity.is_exact:
         return f"{value} is {'' if state == RuleState.HOLDS else 'not '}{rule.comparison} {rule.limit:g}"

@@ -142,7 +142,7 @@ def test_a_correlation_of_heavy_tailed_sessions_breaks_a_rule_only_far_beyond_it
     ("value", "low", "caution", "reason"),
     [
         (None, None, None, "no value: no variance of ERR"),
-        (0.4, None, "no interval: too few queries vary", "no interval to decide by: no interval: too few qu"),
+        (0.4, None, "no interval: too few queries vary", "no interval: too few qu"),
         (math.nan, math.nan, None, "no value: "),
     ],
 )
