@@ -446,7 +446,7 @@ def _changes(rows: pl.DataFrame, column: str) -> list[ChangedNumber]:
     changes = []
     for row in rows.drop_nulls(["a", "b"]).iter_rows(named=True):
         change = Estimate(row["change"], row["ci_low"], row["ci_high"])
-        is_beyond, status = row["status"] == BEYOND, STATUS_WORDS.get(row["status"], row["status"])
+        is_beyond, status = row["status"] == BEYOND, status_words(row)
         changes.append(ChangedNumber(visible(row[column]), row["a"], row["b"], change, is_beyond, status))
     return changes
 
