@@ -79,7 +79,7 @@ def test_the_pages_have_the_figures_of_the_committed_tables():
     told = (ROOT / "docs" / "reference" / "diff.md").read_text(encoding="utf-8")
     for kind, found in of_16.items():
         assert f"in {min(found)} to {max(found)}% for {kind}" in told
-    kinds = ("means of click metrics", "means of offline metrics", "weighted correlations")
+    kinds = ("means of click metrics", "means of editorial metrics", "weighted correlations")
     first, second, third = (max(without[kind]) for kind in kinds)
     assert f"in up to {first}%, {second}% and {third}%" in told
     for row in pl.read_csv(folder / "judges.csv").to_dicts():

@@ -41,7 +41,7 @@ MOST_OF_FAMILY, MOST_OTHERS, MOST_NAMED = 2, 5, 3
 all fits 60 lines. The frames, and the page, have everything."""
 
 _SHORT = {
-    "means of offline metrics": "mean",
+    "means of editorial metrics": "mean",
     "means of click metrics": "mean",
     "correlations within queries": "within queries",
     "weighted correlations": "over all queries",

@@ -37,7 +37,7 @@ A mean has a click metric or an editorial one, and null for the other.
 MEANS = "means"
 """The table of the means over sessions, which are computed from the configurations of a run."""
 
-MEANS_OF_METRICS, MEANS_OF_CLICKS = "means of offline metrics", "means of click metrics"
+MEANS_OF_METRICS, MEANS_OF_CLICKS = "means of editorial metrics", "means of click metrics"
 WITHIN_QUERIES, WEIGHTED = "correlations within queries", "weighted correlations"
 CLOSED_FORMS, BY_CLASS = "closed forms", "correlations by class"
 FAMILIES = (MEANS_OF_METRICS, MEANS_OF_CLICKS, WITHIN_QUERIES, WEIGHTED, CLOSED_FORMS, BY_CLASS)

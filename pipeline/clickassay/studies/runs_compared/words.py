@@ -292,7 +292,8 @@ def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A
     for name in PLACE[1:]:  # every column that a table has
         values = [value for value in rows[name].drop_nulls().unique().sort() if value not in others[name]]
         if values and (others.height or rows[name].n_unique() == 1):
-            parts.append(f"{name.replace('_', ' ')} {listed(str(value) for value in values)}")
+            called = name.replace("editorial", "offline").replace("_", " ")
+            parts.append(f"{called} {listed(str(value) for value in values)}")
     parts = [part for part in parts if not part.endswith(f" {EVERY}")]
     what = f": {'; '.join(parts)}" if parts else ""
     return f"{plural(rows.height, 'number')} only in {names[status == ONLY_B]}{what}"

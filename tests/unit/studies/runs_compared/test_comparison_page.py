@@ -55,7 +55,7 @@ def sections(report):
 def test_the_title_says_what_changed_beyond_noise_and_the_lead_what_did_not(found, report):
     beyond = found.numbers.filter(status="beyond noise")
     sides = {
-        word: beyond.filter(pl.col("family") == "means of offline metrics", sign).height
+        word: beyond.filter(pl.col("family") == "means of editorial metrics", sign).height
         for word, sign in (("rose", pl.col("change") > 0), ("fell", pl.col("change") < 0))
     }
     said = " and ".join(word for word, height in sides.items() if height)
@@ -118,7 +118,7 @@ def test_settings_and_inputs_that_differ_stand_in_a_table(whole, tmp_path):
 def test_tables_have_every_number_of_the_comparison(found, report):
     tables = {table.name: table for section in report.sections for table in section.every_table}
     families = {
-        "means": "means of offline metrics", "click-means": "means of click metrics",
+        "means": "means of editorial metrics", "click-means": "means of click metrics",
         "correlations": "weighted correlations", "closed_forms": "closed forms",
     }  # fmt: skip
     said = {"beyond noise": "significant", "within noise": "not significant"}
@@ -138,7 +138,7 @@ def test_tables_have_every_number_of_the_comparison(found, report):
 def test_pictures_show_the_headline_sample_on_one_scale_each(found, report):
     figures = {figure.name: figure for section in report.sections for figure in section.figures}
     assert set(figures) == {"means", "click-means", "within", "correlations"}
-    north = found.numbers.filter(market="north", family="means of offline metrics")
+    north = found.numbers.filter(market="north", family="means of editorial metrics")
     names = {row["name"] for row in figures["means"].drawing.rows}
     assert names == {name for name in north["editorial_metric"] if is_share(name)}
     assert names.isdisjoint({"DCG", "MeanGrade", "MeanGrade@1"})

@@ -189,10 +189,10 @@ def test_means_are_those_over_sessions_and_families_are_adjusted_each_by_itself(
         ]
         assert (row["a"], row["b"]) == pytest.approx(stated, rel=1e-12)
         assert row["ci_low"] < row["change"] < row["ci_high"]
-        assert (row["click_metric"] is None) == (row["family"] == "means of offline metrics")
+        assert (row["click_metric"] is None) == (row["family"] == "means of editorial metrics")
         assert row["caution"] == HEAVY_TAIL  # one caution is enough
     assert means.height == 7 + 11
-    for family in ("means of offline metrics", "means of click metrics"):
+    for family in ("means of editorial metrics", "means of click metrics"):
         own = apart.numbers.filter(family=family)
         expected = np.minimum(1, FAMILIES * multipletests(own["p_value"].to_numpy(), method="holm")[1])
         np.testing.assert_allclose(own["p_adjusted"].to_numpy(), expected, rtol=1e-12)

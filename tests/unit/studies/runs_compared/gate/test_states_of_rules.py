@@ -286,13 +286,8 @@ def test_a_run_without_a_judged_list_breaks_rules_about_sizes_and_leaves_others_
     [
         ("correlation(EER, MeanRR) >= 0", "unknown metric EER; did you mean "),
         ("correlation(ERR, MeanR) >= 0", "unknown click metric MeanR; did you mean "),
-<<<<<<< HEAD
         ("correlation(MeanRR, ERR) >= 0", "MeanRR is a click metric, and an offline metric was expected"),
-        ("correlation(ndcg, MeanRR) >= 0", "trec_eval defines it differently of this name"),
-=======
-        ("correlation(MeanRR, ERR) >= 0", "MeanRR is a click metric, and an editorial metric was expected"),
         ("correlation(ndcg, MeanRR) >= 0", "trec_eval defines it differently"),
->>>>>>> 6d935b5e (Words of changes, tested)
         ("mean(ERR@3) >= 0", "does not have the metric ERR@3; it has AP, AP(rel=2)"),
         ("mean(Bpref) >= 0", "make the run again with --metric 'Bpref'"),
         ("difference(ERR, err, MeanRR) >= 0", "a difference is that of two metrics, and ERR and err are one"),
