@@ -179,13 +179,7 @@ def _like_ranx(qrels: Dicts, run: Dicts, values: Mapping[str, Mapping[str, float
 
 
 def _like_cwl(qrels: Dicts, run: Dicts, values: Mapping[str, Mapping[str, float]]) -> int:
-    from cwl.ruler.cwl_ruler import (  # noqa: PLC0415
-        APCWLMetric,
-        PrecisionCWLMetric,
-        Ranking,
-        RBPCWLMetric,
-        RRCWLMetric,
-    )
+    from cwl.ruler.cwl_ruler import APCWLMetric, PrecisionCWLMetric, Ranking, RBPCWLMetric, RRCWLMetric  # noqa: PLC0415
 
     metrics = {
         "P(rel=1)@10": PrecisionCWLMetric(10), "RR(rel=1)": RRCWLMetric(),

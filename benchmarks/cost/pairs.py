@@ -11,17 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.lib.measuring import (
-    ROOT,
-    WORK,
-    Cost,
-    clickassay,
-    figures,
-    machine,
-    measured,
-    ratios,
-    spread,
-)
+from benchmarks.lib.measuring import ROOT, WORK, Cost, clickassay, figures, machine, measured, ratios, spread
 
 CODE = ("pipeline", "sql")
 

@@ -15,12 +15,7 @@ import polars as pl
 
 from benchmarks.lib.measuring import WORK, clickassay, machine, measured
 
-LAWS = {
-    "cascade": ("MeanRR", "ERR"),
-    "rbp": ("QCTR", "RBP"),
-    "dcg": ("QCTR", "DCG"),
-    "rr": ("MaxRR", "RR"),
-}
+LAWS = {"cascade": ("MeanRR", "ERR"), "rbp": ("QCTR", "RBP"), "dcg": ("QCTR", "DCG"), "rr": ("MaxRR", "RR")}
 
 
 def main() -> None:

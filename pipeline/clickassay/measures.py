@@ -15,14 +15,7 @@ from typing import Any
 
 from clickassay.core.errors import SettingsError
 from clickassay.metrics.definition import Measure
-from clickassay.metrics.names import (
-    MEASURES,
-    OTHER_NAMES,
-    RULES,
-    parse_measure,
-    parse_measures,
-    spell_gains,
-)
+from clickassay.metrics.names import MEASURES, OTHER_NAMES, RULES, parse_measure, parse_measures, spell_gains
 
 __all__ = ["Name", "describe", "names", "parse"]
 

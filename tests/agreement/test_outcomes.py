@@ -48,10 +48,7 @@ def log_of(seed, folder):
     outcomes = given_outcomes(rows, seed)
     pl.DataFrame(outcomes, infer_schema_length=None).write_parquet(folder / "outcomes.parquet")
     derived = ("abandoned",) if given.get("idle_scope") == "query" else ("abandoned", "reformulated")
-    given = given | {
-        "outcome": derived,
-        "reformulation_minutes": (1.0, 5.0, 60.0)[seed % 3],
-    }
+    given = given | {"outcome": derived, "reformulation_minutes": (1.0, 5.0, 60.0)[seed % 3]}
     return str(searches), str(clicks), folder / "outcomes.parquet", (rows, clicked, outcomes), given
 
 

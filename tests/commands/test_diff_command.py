@@ -223,11 +223,7 @@ def test_a_watch_over_nothing_is_refused(whole, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "option"),
-    [
-        ("editorial_metric", "ERR", "--metric"),
-        ("market", "north", "--market"),
-    ],
+    ("column", "value", "option"), [("editorial_metric", "ERR", "--metric"), ("market", "north", "--market")]
 )
 def test_a_watch_over_what_only_b_has_is_refused_since_it_could_never_fire(
     whole, tmp_path, column, value, option

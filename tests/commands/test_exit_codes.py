@@ -19,9 +19,7 @@ from support.processes import ran
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        *(("--help",), ("--version",), ("query", "--list", "--csv"), ("settings", "--json")),
-    ],
+    [*(("--help",), ("--version",), ("query", "--list", "--csv"), ("settings", "--json"))],
     ids=" ".join,
 )
 def test_a_reader_that_leaves_early_is_no_error(arguments):
@@ -166,7 +164,7 @@ def gives_up(error):
 
 
 GIVING_UP = [
-    *(Panic("called `Option::unwrap()`"), SystemExit(0), SystemExit(1), SystemExit("no licence"), EOFError()),
+    *(Panic("called `Option::unwrap()`"), SystemExit(0), SystemExit(1), SystemExit("no licence"), EOFError())
 ]
 
 

@@ -15,11 +15,7 @@ import pytrec_eval
 from scipy import stats
 
 from clickassay.core.settings import Settings
-from clickassay.correlation.rankers import (
-    exact_correlations,
-    query_covariances,
-    within_queries,
-)
+from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values, report_measures
 from clickassay.metrics.clicks import CLICK_METRICS, CLICKS, click_values
 from clickassay.metrics.editorial import EDITORIAL_METRICS

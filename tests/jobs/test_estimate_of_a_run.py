@@ -12,14 +12,7 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.stores import grow_store, plan_store, plan_table
 from clickassay.logs import batches as log_batches
-from clickassay.logs.batches import (
-    FilesToRead,
-    RunPlan,
-    Window,
-    free_bytes,
-    order_warning,
-    size,
-)
+from clickassay.logs.batches import FilesToRead, RunPlan, Window, free_bytes, order_warning, size
 from clickassay.logs.chunks import FileChunk
 from clickassay.patterns.store import PatternStore
 from support.logs import tiny

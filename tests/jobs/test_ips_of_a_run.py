@@ -222,10 +222,7 @@ def test_markets_have_their_own_examination():
     worlds = [position_world(20_000, seed=7 + one, theta=THETA, per_query=3) for one in range(2)]
     searches = pl.concat(
         [
-            world.searches.with_columns(
-                market=pl.lit(name),
-                search_id=pl.col("search_id") + 10**6 * at,
-            )
+            world.searches.with_columns(market=pl.lit(name), search_id=pl.col("search_id") + 10**6 * at)
             for at, (name, world) in enumerate(zip(("de", "fr"), worlds, strict=True))
         ]
     )

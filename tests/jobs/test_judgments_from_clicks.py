@@ -11,13 +11,7 @@ from clickassay.core.errors import ClickassayError, ClickModelError, SettingsErr
 from clickassay.findings.run import largest_samples
 from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
 from clickassay.jobs.click_models import ClickedLists
-from clickassay.jobs.from_clicks import (
-    FEW_CLICKS,
-    FORMATS,
-    NO_FOLDS,
-    files_for,
-    judgments_from_clicks,
-)
+from clickassay.jobs.from_clicks import FEW_CLICKS, FORMATS, NO_FOLDS, files_for, judgments_from_clicks
 from clickassay.judgments.relevance import COEC
 from support.logs import tiny
 from support.places import ROOT

@@ -33,8 +33,7 @@ def run_of(world, **more):
 
 
 @pytest.mark.parametrize(
-    ("sessions", "least"),
-    [(150_000, 0.97), pytest.param(2_000_000, 0.99, marks=pytest.mark.thorough)],
+    ("sessions", "least"), [(150_000, 0.97), pytest.param(2_000_000, 0.99, marks=pytest.mark.thorough)]
 )
 def test_satisfied_clicks_keep_err_where_short_clicks_spoil_all_clicks(sessions, least):
     world = signal_world(sessions, seed=1, noise=0.7, bought=0.25)

@@ -7,13 +7,7 @@ from clickassay.studies.labelling.plan import MAX_DRAWS_PER_QUERY
 
 
 def repeated_estimates(
-    values: Floats,
-    costs: Floats,
-    q: Floats,
-    budgets: Floats,
-    rng: np.random.Generator,
-    *,
-    repetitions: int,
+    values: Floats, costs: Floats, q: Floats, budgets: Floats, rng: np.random.Generator, *, repetitions: int
 ) -> Floats:
     """Return (repetitions, budgets) ratio estimates of the mean of values (m,); budgets ascend.
 

@@ -13,15 +13,7 @@ from typing import Unpack
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.click_log import (
-    NO_DOCUMENT,
-    ClickLog,
-    Floats,
-    Ints,
-    shown_values,
-    summed,
-    total,
-)
+from clickassay.click_models.click_log import NO_DOCUMENT, ClickLog, Floats, Ints, shown_values, summed, total
 from clickassay.click_models.em import RoundLimits, divide, dot_log, fit_rounds, log_prior, smoothed_rate
 from clickassay.click_models.model import Clicked, Fit
 

@@ -36,16 +36,7 @@ def _without_package() -> ModuleType:
 
 
 if TYPE_CHECKING:
-    from scipy.special import (  # noqa: TID251 - their types alone
-        chdtri,
-        expit,
-        log_expit,
-        logit,
-        ndtr,
-        ndtri,
-        stdtr,
-        stdtrit,
-    )
+    from scipy.special import chdtri, expit, log_expit, logit, ndtr, ndtri, stdtr, stdtrit  # noqa: TID251 - their types alone
 else:
     _functions = _compiled()
     expit, log_expit, logit = _functions.expit, _functions.log_expit, _functions.logit

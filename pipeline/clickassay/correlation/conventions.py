@@ -183,10 +183,7 @@ def _indices(sample: Sample, names: Iterable[str]) -> NDArray[np.intp]:
 
 
 def _convention_rows(
-    sample: Sample,
-    declared: Sequence[Convention],
-    own: Mapping[str, str],
-    reasons: Mapping[str, str],
+    sample: Sample, declared: Sequence[Convention], own: Mapping[str, str], reasons: Mapping[str, str]
 ) -> list[Row]:
     """Return the columns that are the same for every click metric: texts and means."""
     quantities = {one.measure: one.quantity for one in declared}

@@ -37,12 +37,7 @@ from clickassay.correlation.weighted import (
     null_of_deviations,
     sample_moments,
 )
-from clickassay.correlation.within.groups import (
-    CLICKS_SAME,
-    EDITORIAL_SAME,
-    NO_GROUP,
-    QueryGroups,
-)
+from clickassay.correlation.within.groups import CLICKS_SAME, EDITORIAL_SAME, NO_GROUP, QueryGroups
 
 
 def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:

@@ -11,12 +11,7 @@ from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.records import Integers, Sample, SampleKey, Shown
 from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
-from clickassay.metrics.clicks import (
-    IPS,
-    good_masks,
-    is_click_metric,
-    null_success,
-)
+from clickassay.metrics.clicks import IPS, good_masks, is_click_metric, null_success
 from clickassay.metrics.scoring import measured_clicks
 
 

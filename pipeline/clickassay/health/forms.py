@@ -129,12 +129,7 @@ def _most(pairs: list[Alike]) -> Alike | None:
     return next((one for one in pairs if most and one.pairs.height >= _NEARLY_ALL * most), None)
 
 
-def _by_forms(
-    wanted: pl.DataFrame,
-    known: pl.DataFrame,
-    key: tuple[str, ...],
-    forms: Forms,
-) -> list[Alike]:
+def _by_forms(wanted: pl.DataFrame, known: pl.DataFrame, key: tuple[str, ...], forms: Forms) -> list[Alike]:
     found = []
     for words, form in forms.items() if wanted.height else ():
         ours, theirs = (frame.with_columns(form(frame["text"]).alias("form")) for frame in (wanted, known))

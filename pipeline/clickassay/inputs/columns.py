@@ -52,10 +52,7 @@ JUDGMENTS = (
     Wanted("sessions", "any", "of judgments from clicks: sessions that showed the result", optional=True),
     Wanted("clicks", "any", "and sessions that clicked it", optional=True),
 )
-QUERIES = (
-    Wanted("query", "text", "what was asked; further columns are attributes of queries"),
-    _MARKET,
-)
+QUERIES = (Wanted("query", "text", "what was asked; further columns are attributes of queries"), _MARKET)
 
 SCORES = (
     Wanted("value", "any", "a number: a tool's score of the ranking, or of an answer generated from it"),

@@ -16,10 +16,7 @@ from clickassay.core.files.output import is_disk_full
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import sentence
 from clickassay.inputs.columns import CANONICAL, Wanted
-from clickassay.inputs.files import (
-    READ_ERRORS,
-    unreadable_file,
-)
+from clickassay.inputs.files import READ_ERRORS, unreadable_file
 from clickassay.inputs.sources.fingerprint import (
     FileFingerprint,
     Origin,

@@ -22,11 +22,7 @@ _BETWEEN_ARGUMENTS = re.compile(r",(?![^{]*\})")
 
 
 def parse(
-    text: str,
-    metrics: tuple[Metric, ...],
-    *,
-    deepest: int = MAX_DEPTH,
-    rules: tuple[Parameter, ...] = (),
+    text: str, metrics: tuple[Metric, ...], *, deepest: int = MAX_DEPTH, rules: tuple[Parameter, ...] = ()
 ) -> Measure:
     """Read a metric's name, e.g. ``AP(rel=2)@5`` or ``nDCG(dcg='exp-log2')@10``.
 

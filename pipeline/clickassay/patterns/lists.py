@@ -41,9 +41,7 @@ def _hashed(texts: pl.Series) -> NDArray[np.uint64]:
 
 
 def number_results(
-    results: pl.Series,
-    query: Integers,
-    fingerprints: Callable[[pl.Series], NDArray[np.uint64]] = _hashed,
+    results: pl.Series, query: Integers, fingerprints: Callable[[pl.Series], NDArray[np.uint64]] = _hashed
 ) -> NumberedResults:
     """Give the results of lists numbers.
 

@@ -46,7 +46,7 @@ EXPECTED = {
         (
             *(*UK, 1, "myspace", "www", 3, 2, 0.5, "uk", 4, 2, 0.1, 5.0, 1.0, WWW_FALLS),
             *(["fan", "www", "uk"], [0, 3, 4], ["uk", "www", "fan"], [4, 3, 0]),
-        ),
+        )
     ],
     "correlation_by_frequency": [
         (*UK, 1, 1, 20, None, None, None, None, None, None, None, None),
@@ -136,19 +136,15 @@ EXPECTED = {
         (*UK, "maps", "m2", 2, "m1", 1, 10, 0.0, 0.4, 4),
         (*MODEL, "news", "n1", 2, "n2", 1, 10, 0.2, 0.6, 4),
     ],
-    "indistinguishable_metrics": [
-        (*UK, "UCTR", "DCG", "ERR", 0.2, 0.15, 0.05, -0.02, 0.12, 0.2, 5, 17.0),
-    ],
+    "indistinguishable_metrics": [(*UK, "UCTR", "DCG", "ERR", 0.2, 0.15, 0.05, -0.02, 0.12, 0.2, 5, 17.0)],
     "judges_and_clicks": [
         ("us", 2, "MeanRR", "ERR", "editor", "model", 0.5, 0.2, 0.3, 0.1, 0.5, 0.02, 8.0, 12),
         ("us", 2, "MeanRR", "DCG", "editor", "model", 0.4, 0.3, 0.1, 0.0, 0.2, 0.1, 30.0, 12),
     ],
     "judges_and_their_order": [
-        ("us", 2, "editor", "model", 0.6, 0.4, 0.2, 0.1, 0.3, 0.02, "editor", 12, 90, 9, 8.0),
+        ("us", 2, "editor", "model", 0.6, 0.4, 0.2, 0.1, 0.3, 0.02, "editor", 12, 90, 9, 8.0)
     ],
-    "judges_apart": [
-        ("us", 2, "editor", "model", "news", "n2", 3, 1, 10, 2.0, 0.6),
-    ],
+    "judges_apart": [("us", 2, "editor", "model", "news", "n2", 3, 1, 10, 2.0, 0.6)],
     "missing_values": [
         (*UK, "all", "all", "no variance of NDCG", 1, 8, 5, 300),
         (*UK, "frequency", "1", "one configuration", 2, 1, 1, 20),
@@ -159,19 +155,7 @@ EXPECTED = {
     ],
     "opposite_changes": [
         # ERR .2 to .3, MeanRR .3 to .2; weight .1 * .1 / (1/20 + 1/10)
-        (
-            *UK,
-            "maps",
-            ["m1", "m2", "m3"],
-            ["m2", "m1", "m3"],
-            [1, 2, 0],
-            [2, 1, 0],
-            20,
-            10,
-            0.1,
-            -0.1,
-            1 / 15,
-        ),
+        (*UK, "maps", ["m1", "m2", "m3"], ["m2", "m1", "m3"], [1, 2, 0], [2, 1, 0], 20, 10, 0.1, -0.1, 1 / 15)
     ],
     "queries_with_many_configurations": [
         (*UK, "myspace", 3, 190, 100 / 190, 0.5, 0.9, 1 / 3, 0.8625),

@@ -122,7 +122,7 @@ JUDGE_COMPARISONS = [
 # market, depth, judges, shares of the upper result, difference, low, high, p, adjusted p, queries needed,
 # queries, caution, pairs, clicks, supported
 JUDGE_DISAGREEMENTS = [
-    ("us", 2, "editor", "model", 0.6, 0.4, 0.2, 0.1, 0.3, 0.01, 0.02, 8.0, 9, None, 12, 90, "editor"),
+    ("us", 2, "editor", "model", 0.6, 0.4, 0.2, 0.1, 0.3, 0.01, 0.02, 8.0, 9, None, 12, 90, "editor")
 ]
 
 
@@ -133,7 +133,7 @@ CASCADE_EFFECTS = [
     (
         *(1, "myspace", "www", 3, 2, 40, 0.5, 42 / 300, "uk-m3"),
         *("uk", 4, 1, 2, 100, 0.1, 42 / 300, "uk-m1", WWW_FALLS),
-    ),
+    )
 ]
 
 

@@ -201,11 +201,7 @@ WHOLE = (
     typed("market", market='mar\'ket; "x" \\ \n % é 😀'),
     OddLog(
         "ids at the ends of 64 bits",
-        [
-            search(2**63 - 1, 0, user=-(2**63)),
-            search(-(2**63), 0, user=2**63 - 1),
-            search(-1, 0, user=-1),
-        ],
+        [search(2**63 - 1, 0, user=-(2**63)), search(-(2**63), 0, user=2**63 - 1), search(-1, 0, user=-1)],
         [click(2**63 - 1, 1, "a"), click(-(2**63), 1, "b"), click(-(2**63), 1, "c")],
         {(("a", "b", "c"), 0b001): 1, (("a", "b", "c"), 0b110): 1, (("a", "b", "c"), 0): 1},
     ),

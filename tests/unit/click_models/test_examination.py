@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.click_models.cascade import CascadeModel
-from clickassay.click_models.comparison import (
-    best_persistence,
-    dcg_discount,
-    examination,
-    rbp_discount,
-)
+from clickassay.click_models.comparison import best_persistence, dcg_discount, examination, rbp_discount
 from support.logs.click_logs import log_of
 
 

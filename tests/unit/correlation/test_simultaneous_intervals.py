@@ -108,10 +108,7 @@ def test_the_confidence_shares_five_per_cent_among_the_tests_of_a_family():
 
 
 @settings(max_examples=100)
-@given(
-    st.lists(st.floats(1e-8, 1), min_size=1, max_size=12),
-    st.floats(1, 200),
-)
+@given(st.lists(st.floats(1e-8, 1), min_size=1, max_size=12), st.floats(1, 200))
 def test_no_interval_of_this_confidence_contradicts_holm(p_values, degrees):
     """A test with Student's t: the interval leaves out the null where p is below 1 less the confidence."""
     family = np.array(p_values)

@@ -10,11 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr
 from statsmodels.stats.weightstats import DescrStatsW
 
-from clickassay.correlation.weighted import (
-    centred_sums,
-    correlation_matrix,
-    query_moments,
-)
+from clickassay.correlation.weighted import centred_sums, correlation_matrix, query_moments
 from support.one_correlation import weighted_correlation
 
 NUMBERS = st.integers(-8, 8).map(lambda number: number / 4)

@@ -10,13 +10,7 @@ import pytest
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings import load_settings
 from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, JUDGMENTS, OUTCOMES, SCORES, SEARCHES
-from clickassay.inputs.sources.mapping import (
-    LIKELY,
-    likely_columns,
-    names_of,
-    needed_columns,
-    set_aside,
-)
+from clickassay.inputs.sources.mapping import LIKELY, likely_columns, names_of, needed_columns, set_aside
 from clickassay.inputs.tables import collected, read_input
 from clickassay.jobs.project import found_project
 from clickassay.studies.labelling.inputs import RANKING

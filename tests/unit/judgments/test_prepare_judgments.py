@@ -45,11 +45,7 @@ def test_queries_and_urls_are_normalised_like_the_log():
 def test_equal_judgments_collapse_and_are_counted():
     judgments = prepared([("q", "a", 2), ("Q", "a", 2), ("q", "b", 1)])
     assert grades_of(judgments) == [("q", "a", 2), ("q", "b", 1)]
-    assert funnel_of(judgments) == {
-        ("read", ""): 3,
-        ("repeated", "same judgment again"): 1,
-        ("kept", ""): 2,
-    }
+    assert funnel_of(judgments) == {("read", ""): 3, ("repeated", "same judgment again"): 1, ("kept", ""): 2}
 
 
 CONFLICT = [("q", "a", 2), ("q", "a", 1), ("q", "b", 0), ("q", "b", 0), ("q", "b", 1)]

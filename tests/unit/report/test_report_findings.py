@@ -124,12 +124,7 @@ def test_the_scope_says_which_sample_is_the_headline_and_what_other_judges_decid
 def test_caveats_name_validity_position_bias_coverage_and_ss():
     run = read_run(run_tables(), run_info())
     text = " ".join(caveats(run))
-    for words in (
-        "Correlation is not validity",
-        "Position bias",
-        "Coverage",
-        "SS uses the grades itself",
-    ):
+    for words in ("Correlation is not validity", "Position bias", "Coverage", "SS uses the grades itself"):
         assert words in text
     coverage = run.headline.rows(run.frames["statistics"])["coverage"][0]
     assert f"{100 * coverage:.1f}% of the sessions are fully judged" in text

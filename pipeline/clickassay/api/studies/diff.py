@@ -16,11 +16,7 @@ from clickassay.core.text.words import plural
 from clickassay.studies.runs_compared.compare import REVERSED, RunComparison
 from clickassay.studies.runs_compared.numbers import BEYOND, FAMILIES, INTERVALS, Watch, flag_findings
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
-from clickassay.studies.runs_compared.report import (
-    build_comparison,
-    check_comparison_place,
-    write_comparison,
-)
+from clickassay.studies.runs_compared.report import build_comparison, check_comparison_place, write_comparison
 from clickassay.studies.runs_compared.words import (
     alone_words,
     cautions_words,

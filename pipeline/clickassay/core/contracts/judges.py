@@ -86,11 +86,7 @@ JUDGE_DISAGREEMENTS = Table(
         Column(
             "difference", pl.Float64, "upper_a minus upper_b: above 0 where clicks support judge_a; -1..1"
         ),
-        Column(
-            "ci_low",
-            pl.Float64,
-            "lower end of its 95% CI, queries being the units; null without bound",
-        ),
+        Column("ci_low", pl.Float64, "lower end of its 95% CI, queries being the units; null without bound"),
         Column("ci_high", pl.Float64, "upper end of its 95% CI; null without bound"),
         *TESTED,
         Column("n_pairs", pl.Int64, "pairs of results, at a position, that the judges order oppositely"),

@@ -69,9 +69,7 @@ SIGNALS = Table(
         Column("signal", pl.String, "an action of the log, or satisfied: clicks with a long dwell time"),
         Column("click_mask", pl.Int64, "bit (p-1) set = the result at position p has the signal; above 0"),
         Column(
-            "sessions",
-            pl.Int64,
-            "sessions with this pattern; all other sessions of `patterns` have none",
+            "sessions", pl.Int64, "sessions with this pattern; all other sessions of `patterns` have none"
         ),
     ),
     ("configuration_id", "fold", "signal", "click_mask"),
@@ -105,11 +103,7 @@ def names_known(column: pl.Series) -> tuple[str, ...]:
 PATTERN_QUERIES = Table(
     "queries",
     "one row per market and query of the log",
-    (
-        MARKET,
-        QUERY,
-        Column("user_buckets", pl.UInt64, "bit-or over sessions of 1 << (digest(user) mod 64)"),
-    ),
+    (MARKET, QUERY, Column("user_buckets", pl.UInt64, "bit-or over sessions of 1 << (digest(user) mod 64)")),
     ("market", "query"),
 )
 

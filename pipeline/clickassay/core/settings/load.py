@@ -65,10 +65,7 @@ def origins_of(
     }
     return Origins(
         {f"{kind} {one.file}": one.settings for kind, one in of_files.items() if one is not None}
-        | {
-            PREFIX: variables,
-            "": {name: value for name, value in options.items() if value is not None},
-        }
+        | {PREFIX: variables, "": {name: value for name, value in options.items() if value is not None}}
     )
 
 

@@ -20,11 +20,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.core.special import chdtri, ndtr
-from clickassay.correlation.comparisons import (
-    detectable_errors,
-    difference_spread,
-    within_spread,
-)
+from clickassay.correlation.comparisons import detectable_errors, difference_spread, within_spread
 from clickassay.correlation.uncertainty.intervals import (
     CONFIDENCE,
     DIFFERENCE_INDEX,

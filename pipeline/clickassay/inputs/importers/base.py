@@ -178,10 +178,7 @@ class CanonicalFolder:
         return distinct
 
     def finish(
-        self,
-        importer: str,
-        notes: Iterable[str],
-        settings: Mapping[str, object] | None = None,
+        self, importer: str, notes: Iterable[str], settings: Mapping[str, object] | None = None
     ) -> Imported:
         """Count shown and judged results; write ``import.json``: files (name, size, digest), counts, notes.
 

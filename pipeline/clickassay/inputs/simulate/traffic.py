@@ -105,11 +105,7 @@ def _plan(searches: int) -> tuple[int, Integers]:
 
 
 def draw_traffic(
-    period: Period,
-    popularity: Shares,
-    noise: Noise,
-    markets: int,
-    rng: np.random.Generator,
+    period: Period, popularity: Shares, noise: Noise, markets: int, rng: np.random.Generator
 ) -> Traffic:
     """Draw the searches of a period.
 

@@ -12,13 +12,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.files.tables import scan_parquet
-from clickassay.inputs.files import (
-    READ_ERRORS,
-    check_parquet,
-    format_by_content,
-    format_of,
-    unreadable_file,
-)
+from clickassay.inputs.files import READ_ERRORS, check_parquet, format_by_content, format_of, unreadable_file
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names, columns_under
 from clickassay.inputs.sources.walk import Found, find_files
 from clickassay.inputs.text.lines import check_table

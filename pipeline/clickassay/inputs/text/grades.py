@@ -152,9 +152,7 @@ def parse_cuts(text: str) -> GradeMap:
 
 
 def grades_of_files(
-    files: Sequence[Mapping[str, str]],
-    grade_maps: Sequence[GradeMap | None],
-    max_grade: int | None = None,
+    files: Sequence[Mapping[str, str]], grade_maps: Sequence[GradeMap | None], max_grade: int | None = None
 ) -> list[dict[str, int]]:
     """Return the grade of each rating of each file, or `NOT_JUDGED`.
 

@@ -14,14 +14,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.records import Floats
 from clickassay.inputs.files import malformed
 from clickassay.inputs.frames import of_dict, of_frame, of_table
-from clickassay.inputs.text.grades import (
-    NOT_JUDGED,
-    NULL_WORDS,
-    REFUSALS,
-    qrels_grade,
-    suggestion,
-    value_key,
-)
+from clickassay.inputs.text.grades import NOT_JUDGED, NULL_WORDS, REFUSALS, qrels_grade, suggestion, value_key
 from clickassay.inputs.text.lines import check_lines, opened
 from clickassay.inputs.text.rows import are_names
 
@@ -133,11 +126,7 @@ def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.Da
 
 
 def qrels_lines(
-    file: Path,
-    numbered: Iterable[tuple[int, str]],
-    counts: MutableMapping[str, int],
-    *,
-    short: bool = False,
+    file: Path, numbered: Iterable[tuple[int, str]], counts: MutableMapping[str, int], *, short: bool = False
 ) -> pl.DataFrame:
     """Return line (from 1), query, doc, grade, text of each line of qrels; the grade as it is written.
 

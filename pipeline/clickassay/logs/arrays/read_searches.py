@@ -125,8 +125,7 @@ class SearchReader:
 
     def _queries_of(self, chunk: Chunk, rows: Rows) -> Small:
         return self._shown.queries.numbers_of(
-            chunk.numbers("query_key")[rows],
-            lambda new: chunk.texts("market", "query", rows=rows[new]),
+            chunk.numbers("query_key")[rows], lambda new: chunk.texts("market", "query", rows=rows[new])
         )
 
     def _learn(self, chunk: Chunk, rows: Rows) -> None:

@@ -27,11 +27,7 @@ class AmbiguousIds:
 
 
 def ambiguous_ids(
-    searches: pl.LazyFrame,
-    before: Sequence[object] = (),
-    carried: pl.DataFrame | None = None,
-    *,
-    end_ms: int,
+    searches: pl.LazyFrame, before: Sequence[object] = (), carried: pl.DataFrame | None = None, *, end_ms: int
 ) -> AmbiguousIds:
     """Find the ambiguous ids of a log, which a batch alone cannot know.
 

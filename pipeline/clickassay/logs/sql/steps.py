@@ -176,10 +176,7 @@ _IDS_READ = (
     Step("repeated_ids", "stage", _IDS),
     *_CHECK_IDS,
 )
-_AMBIGUOUS_IDS_READ = (
-    *_AMBIGUOUS_IDS,
-    Step("known_ambiguous_ids", "view", _IDS, stem="ambiguous_ids_alone"),
-)
+_AMBIGUOUS_IDS_READ = (*_AMBIGUOUS_IDS, Step("known_ambiguous_ids", "view", _IDS, stem="ambiguous_ids_alone"))
 
 READ = (
     Step("fingerprinted_searches", "view", _READ),

@@ -56,12 +56,7 @@ _AXIS = {
     "domain": False, "ticks": False, "labelColor": MUTED, "labelFontSize": 12, "labelPadding": 7,
     "gridColor": RULE, "title": None, "labelLimit": 0, "labelOverlap": False, "labelFlush": False,
 }  # fmt: skip
-_CONFIG = {
-    "view": {"stroke": None},
-    "axis": _AXIS,
-    "text": {"fontSize": 12, "color": INK},
-    "aria": True,
-}
+_CONFIG = {"view": {"stroke": None}, "axis": _AXIS, "text": {"fontSize": 12, "color": INK}, "aria": True}
 
 TITLE: Spec = {"titleColor": MUTED, "titleFontSize": 12, "titleFontWeight": "normal"}
 """Style of the title of an axis."""

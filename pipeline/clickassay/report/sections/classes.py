@@ -51,11 +51,7 @@ CLASS_LABELS = {
     "click_entropy": {"low": "low click entropy", "middle": "middle", "high": "high click entropy"},
     FREQUENCY: {"1": "1 (rarest)", "10": "10 (most frequent)"},
 }
-KINDS = {
-    "click_entropy": "click entropy",
-    "navigational": "navigational or not",
-    "length": "query length",
-}
+KINDS = {"click_entropy": "click entropy", "navigational": "navigational or not", "length": "query length"}
 BY_ENTROPY = (
     "The input does not say which queries are navigational. Instead, queries with a click are split into "
     "thirds by click entropy (low: users mostly click the same result, as for navigational queries). "

@@ -5,12 +5,7 @@ import polars as pl
 from clickassay.core.text.words import number, percent, plural, sentence, visible
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.influence import (
-    N_INFLUENTIAL,
-    depends_mostly,
-    influence_rows,
-    influential_share,
-)
+from clickassay.findings.influence import N_INFLUENTIAL, depends_mostly, influence_rows, influential_share
 from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run
 from clickassay.report.model import Section, by_pair, headline_suffix

@@ -8,14 +8,7 @@ from datetime import date
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.text.words import (
-    capital,
-    number,
-    percent,
-    sentence,
-    signed,
-    visible,
-)
+from clickassay.core.text.words import capital, number, percent, sentence, signed, visible
 from clickassay.correlation.estimates import Level
 from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.findings.draw import Findings

@@ -11,25 +11,13 @@ from warnings import warn
 import numpy as np
 import polars as pl
 
-from clickassay.core.errors import (
-    InputError,
-    NothingInCommonError,
-    NothingInCommonWarning,
-    SettingsError,
-)
+from clickassay.core.errors import InputError, NothingInCommonError, NothingInCommonWarning, SettingsError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.settings import Settings, load_settings
 from clickassay.health.overlap import rank_findings
 from clickassay.inputs.frames import is_list, query_columns
-from clickassay.inputs.text.trec import (
-    Source,
-    plain_dict,
-    read_numbers,
-    read_pairs,
-    read_qrels,
-    read_run,
-)
+from clickassay.inputs.text.trec import Source, plain_dict, read_numbers, read_pairs, read_qrels, read_run
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out

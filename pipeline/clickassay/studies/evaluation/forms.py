@@ -129,11 +129,7 @@ _SIDES = tuple(
 )
 _CORRECTION = (
     *_SIDES,
-    Column(
-        "weight",
-        pl.Float64,
-        "slope of values by people against values by the judge",
-    ),
+    Column("weight", pl.Float64, "slope of values by people against values by the judge"),
     Column("worth", pl.Float64, "queries judged by people alone whose interval would be as wide"),
     Column("n_queries", pl.Int64, "queries that the judge judged"),
     Column("n_both", pl.Int64, "those that people judged too"),
@@ -210,11 +206,7 @@ CLASS_COMPARISONS = Table(
     ),
     key=("by", "class", "baseline", "run", "measure"),
 )
-ONLY_IF_ASKED = (
-    (LEADERBOARD,),
-    (CLASS_MEANS, CLASS_COMPARISONS),
-    (CORRECTED_MEANS, CORRECTED_COMPARISONS),
-)
+ONLY_IF_ASKED = ((LEADERBOARD,), (CLASS_MEANS, CLASS_COMPARISONS), (CORRECTED_MEANS, CORRECTED_COMPARISONS))
 """Tables that are left out together where the first of them has no rows."""
 
 

@@ -23,12 +23,7 @@ from clickassay.report.tables import ReportTable
 from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import curve_tables
 from clickassay.studies.evaluation.evaluate import Evaluation, evaluate
-from clickassay.studies.evaluation.forms import (
-    EVALUATION_TABLES,
-    LEADERBOARD,
-    ONLY_IF_ASKED,
-    asked_for,
-)
+from clickassay.studies.evaluation.forms import EVALUATION_TABLES, LEADERBOARD, ONLY_IF_ASKED, asked_for
 from clickassay.studies.evaluation.report import answer, build_evaluation_report, evaluation_tables
 
 _OF_SCALE = ("top_grade_unused", "bottom_grade_unused")

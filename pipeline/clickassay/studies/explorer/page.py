@@ -30,12 +30,7 @@ from clickassay.findings.arrays import editorial_names
 from clickassay.findings.run import Run, open_run
 from clickassay.health.checks import fired
 from clickassay.metrics.clicks import CLICK_METRICS, good_masks, null_success
-from clickassay.studies.explorer.arithmetic import (
-    click_arithmetic,
-    editorial_arithmetic,
-    is_same,
-    positions,
-)
+from clickassay.studies.explorer.arithmetic import click_arithmetic, editorial_arithmetic, is_same, positions
 from clickassay.studies.questions import MOST_ROWS, PageQuestions, cells, question, questions
 
 NEEDED = ("statistics", "configurations", "patterns", "correlations")

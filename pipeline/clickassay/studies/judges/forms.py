@@ -27,11 +27,7 @@ BIAS = Table(
         Column("part", pl.String, "the group; of mean_grade, the least mean of both grades: 1 has 1 and 1.5"),
         Column("mean_difference", pl.Float64, "mean grade of judge_b minus judge_a"),
         *INTERVAL,
-        Column(
-            "p_adjusted",
-            pl.Float64,
-            "test against the other groups (Holm); null by mean_grade",
-        ),
+        Column("p_adjusted", pl.Float64, "test against the other groups (Holm); null by mean_grade"),
         *with_interval("kappa_quadratic", "quadratic kappa in the group; null by mean_grade"),
         Column("n_results", pl.Int64, "results that both judged"),
         Column("n_queries", pl.Int64, "their queries"),

@@ -197,9 +197,7 @@ def _calibrate(rows: pl.DataFrame, sources: PoolSources, settings: Settings) -> 
     graded, _ = read_judgments(sources.judgments, rows.select(KEY), settings)
     known = rows.join(graded, on=KEY)
     model = fit_ordered_logit(
-        known["score"].to_numpy(),
-        known["grade"].to_numpy(),
-        grades_of_scale=settings.max_grade + 1,
+        known["score"].to_numpy(), known["grade"].to_numpy(), grades_of_scale=settings.max_grade + 1
     )
     probabilities = model.probabilities(rows["score"].to_numpy())
     return rows.with_columns(pl.Series(f"p{grade}", column) for grade, column in enumerate(probabilities.T))

@@ -200,10 +200,7 @@ def test_a_few_zeros_do_not_make_positions_count_from_0(tmp_path):
 
 def test_positions_that_begin_elsewhere_are_refused_with_the_remedy(tmp_path):
     file = write(tmp_path, [shown(1, 11, "a", clicked=True)])
-    with (
-        scratch(),
-        pytest.raises(InputError, match=r"begin at 11, expected 1 or 0; .* column page"),
-    ):
+    with scratch(), pytest.raises(InputError, match=r"begin at 11, expected 1 or 0; .* column page"):
         open_log(Sources(file), Settings())
 
 

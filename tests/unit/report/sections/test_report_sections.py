@@ -251,10 +251,7 @@ def test_definitions_follow_the_settings():
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (
-            empty_tables,
-            "no session could be used: the log and the judgments share no configuration",
-        ),
+        (empty_tables, "no session could be used: the log and the judgments share no configuration"),
         (
             nothing_kept_tables,
             "no session could be used; most were excluded because of: a result without a grade (880)",

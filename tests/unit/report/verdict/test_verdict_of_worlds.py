@@ -161,10 +161,7 @@ SWAPPED = {**VALUES, "DCG": 0.40, "ERR": 0.36}
 def by_two_clicks(second, significant, clicks=("MeanRR", "UCTR")):
     return run_of(
         correlations=[correlations(VALUES, clicks[0]), correlations(second, clicks[1])],
-        comparisons=[
-            pairs(VALUES, above("ERR", VALUES), clicks[0]),
-            pairs(second, significant, clicks[1]),
-        ],
+        comparisons=[pairs(VALUES, above("ERR", VALUES), clicks[0]), pairs(second, significant, clicks[1])],
         settings={"click_metric": list(clicks)},
     )
 

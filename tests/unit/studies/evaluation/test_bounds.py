@@ -80,11 +80,7 @@ def test_bounds_are_the_extremes_over_every_way_to_grade_whatever_the_measure(se
         found, own = (bounds["low"][row], bounds["high"][row]), bounds["value"][row]
         assert found[0] <= own <= found[1]
         extremes = min(own, seen[:, row].min()), max(own, seen[:, row].max())
-        assert found == pytest.approx(extremes, abs=1e-12), (
-            name,
-            shown,
-            others,
-        )
+        assert found == pytest.approx(extremes, abs=1e-12), (name, shown, others)
 
 
 @pytest.mark.parametrize(

@@ -70,9 +70,7 @@ def test_the_highest_correlation_may_be_a_baselines(whole, tmp_path):
         return rows.with_columns(pl.when(own).then(highest).otherwise("correlation").alias("correlation"))
 
     before = pl.read_parquet(whole / "correlations.parquet").filter(
-        market="north",
-        split="all",
-        click_metric="MeanRR",
+        market="north", split="all", click_metric="MeanRR"
     )
     best = max(before.iter_rows(named=True), key=lambda row: row["correlation"])
     other = changed_table(whole, tmp_path / "other", "correlations", raised)
