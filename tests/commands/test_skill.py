@@ -17,7 +17,7 @@ from clickassay.report.verdict.summary import SCHEMA
 from support.logs.tiny import said_by
 from support.runs.sample_run import sample
 
-TEXT = files("clickassay").joinpath("SKILL.md").read_text(encoding="utf-8")
+TEXT = files("clickassay.cli").joinpath("SKILL.md").read_text(encoding="utf-8")
 PARTS = dict(part.split("\n", 1) for part in TEXT.split("\n## ")[1:])
 USED = [
     used for line in re.findall(r"^- .*\?.*$", TEXT, re.MULTILINE) for used in re.findall(r"`([^`]+)`", line)

@@ -269,7 +269,7 @@ def _show_skill(wanted: bool) -> None:
     if wanted:
         from importlib.resources import files  # noqa: PLC0415 - takes a while
 
-        sys.stdout.write(files("clickassay").joinpath("SKILL.md").read_text(encoding="utf-8"))
+        sys.stdout.write(files("clickassay.cli").joinpath("SKILL.md").read_text(encoding="utf-8"))
         raise typer.Exit
 
 
