@@ -310,10 +310,10 @@ CHECKS = (
     Check("reversed_grades", FINDING, "correlation of the top result's grade with clicks", 0, "below",
           fault="better-graded top results get fewer clicks",
           measure="surely_reversed", least=(("correlated_queries", 20, "queries with a correlation"),),
-          sentence="Better-graded top results get fewer clicks: their correlation is "
-          "{first_grade} (95% CI {first_grade_interval}); {grades_in_order}.",
-          remedy="If the grading scale is reversed, turn it around: `--scale` takes labels worst first, "
-          "`import judgments --grade-map` renumbers grades."),
+          sentence="The top result's grade has a correlation of {first_grade} with clicks (95% CI "
+          "{first_grade_interval}); {grades_in_order}.",
+          remedy="If the scale is reversed, list its labels worst first in `--scale`, or renumber grades by "
+          "`import judgments --grade-map`."),
 )  # fmt: skip
 """All checks, in the order of reports."""
 
