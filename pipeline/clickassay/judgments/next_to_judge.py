@@ -194,7 +194,7 @@ _MEND = (
 _STEPS = {
     "too short": ("has fewer results", "have fewer results"),
     "not judged": ("shows a result without a grade", "show a result without a grade"),
-    "set apart": ("comes from a user set aside", "come from users set aside"),
+    "set apart": ("comes from a user set apart", "come from users set apart"),
     "kept": ("is fully judged", "are fully judged"),
 }
 

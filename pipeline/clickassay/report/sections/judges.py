@@ -29,7 +29,7 @@ from clickassay.report.tables import (
 from clickassay.report.verdict.sentences import caution_sentence, interval_text, queries_needed_cell
 
 PAIR = ("judge_a", "judge_b")
-NEITHER = "neither, significantly"
+NEITHER = "inconclusive"
 NO_PAIR = "no neighbouring clicked results at the same positions were ordered both ways"
 ONE_GRADE = "both judges always give the same single grade"
 SS_NOTE = "SS is excluded: it is computed from the grades."
