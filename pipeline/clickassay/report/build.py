@@ -94,11 +94,6 @@ class Report:
     full: bool = False  # Whether everything is unfolded.
 
     @property
-    def reason(self) -> str:
-        """The reasons as one text."""
-        return " ".join(self.reasons)
-
-    @property
     def sections(self) -> tuple[Section, ...]:
         """All sections, in their order on the page."""
         return self.main + self.record
@@ -195,7 +190,8 @@ def write_summaries(report: Report, folder: Path) -> None:
     write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
     if report.picture is not None:
         with suppress(ReportError):  # the page says so, and the command
-            picture = report.picture.image(report.title, f"{report.scope} {report.reason}")
+            reasons = (*report.decision.main_reasons, report.scope)
+            picture = report.picture.image(report.title, reasons)
             (folder / "summary.png").write_bytes(picture)
 
 

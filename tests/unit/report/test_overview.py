@@ -344,7 +344,7 @@ def test_a_run_with_a_ranking_has_a_picture_for_a_chat_and_others_have_none(repo
 def test_a_longer_lead_takes_more_room_above_the_picture():
     bars = [Bar(HOSTILE, Estimate(0.1, 0.0, 0.2), Status.BETTER, ("0.500",))]
     drawn = Overview(bars, "NDCG", 0.05, ("correlation",))
-    short, long = (png_size(drawn.image("Keep ERR", "Because. " * times)) for times in (1, 40))
+    short, long = (png_size(drawn.image("Keep ERR", ["Because. " * times])) for times in (1, 40))
     assert short[0] == long[0]
     assert short[1] < long[1]
 

@@ -45,7 +45,7 @@ LABELS = ("Data checks",)
 
 def sentences(report):
     """All sentences of a report, in view and folded."""
-    yield from filter(None, [report.scope, report.reason, report.next_step, report.rule])
+    yield from filter(None, [report.scope, *report.reasons, report.next_step, report.rule])
     yield from (*report.caveats, *report.scale)
     yield from (text for name, text in report.facts if name not in LABELS)
     yield from (text for finding in report.findings for text in (finding.text, *finding.sentences))

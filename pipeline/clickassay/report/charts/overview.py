@@ -1,7 +1,7 @@
 """The picture of the first screen: how far each metric is ahead of the metric in use, or of a baseline."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from textwrap import wrap
@@ -118,14 +118,13 @@ class Overview:
     def _drawn(self, form: _Form) -> Drawing:
         return picture(*self._parts(form), size=self._size(form), sides=self._sides(form))
 
-    def image(self, title: str, subtitle: str) -> bytes:
-        """Return the picture as PNG under a title, for where no page can be shown."""
+    def image(self, title: str, reasons: Iterable[str]) -> bytes:
+        """Return the picture as PNG under a title and a line a reason, for where no page can be shown."""
         parts = self._parts(_WIDE)
         spec = specification(*parts, size=self._size(_WIDE), sides=self._sides(_WIDE))
         width = _WIDE.plot + sum(self._sides(_WIDE)[::2])
-        return image(
-            spec, wrap(title, int(width / TITLE_LETTER)), [*wrap(subtitle, int(width / LETTER)), self.colours]
-        )
+        lines = [line for text in reasons for line in wrap(text, int(width / LETTER))]
+        return image(spec, wrap(title, int(width / TITLE_LETTER)), [*lines, self.colours])
 
     def _columns(self, form: _Form) -> list[float]:
         """Return the widths of the columns of values: room for a value, or for a longer head."""

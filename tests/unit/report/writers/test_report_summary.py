@@ -65,7 +65,7 @@ def test_it_is_short_and_says_what_the_page_says(reports, made, name):
     report = made[name]
     assert len(text.splitlines()) <= 14
     assert text.startswith(f"**{markdown(report.title)}.**")
-    assert markdown(report.reason) in text
+    assert markdown(report.decision.reason) in text
     assert all(markdown(fact) in text for _, fact in report.facts)
     assert text.endswith("\n")
     assert "None" not in text
