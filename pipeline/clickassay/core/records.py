@@ -106,15 +106,13 @@ def sums_by_unit(contributions: Floats, units: Sequence[str]) -> Floats:
 
 
 def _codes(names: Sequence[str]) -> Integers:
-    codes: Integers = np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
-    return codes
+    return np.unique(np.array(names), return_inverse=True)[1].astype(np.int64)
 
 
 def _sums_of(contributions: Floats, codes: Integers) -> Floats:
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    sums: Floats = np.add.reduceat(contributions[order], starts, axis=0) if len(starts) else contributions
-    return sums
+    return np.add.reduceat(contributions[order], starts, axis=0) if len(starts) else contributions
 
 
 @dataclass(frozen=True)
@@ -373,8 +371,7 @@ _DIGITS = f"^[0-9a-f]{{{_FIRST_DIGITS}}}"
 def first_digits(ids: pl.Series) -> NDArray[np.int64]:
     """Return the first 15 hexadecimal digits of each id as a number; 0 where it is none."""
     numbers = ids.str.head(_FIRST_DIGITS).str.to_integer(base=16, strict=False)
-    digits: NDArray[np.int64] = numbers.fill_null(0).to_numpy()
-    return digits
+    return numbers.fill_null(0).to_numpy()
 
 
 def order_by_id(ids: pl.Series, before: NDArray[np.int64] | None = None) -> NDArray[np.int64]:

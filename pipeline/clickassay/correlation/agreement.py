@@ -62,8 +62,7 @@ def _unscaled(scaled: Floats, ranges: Floats) -> Floats:
     low, high = ranges
     with np.errstate(invalid="ignore"):
         middle = (low + high + (high - low) * np.tanh(scaled)) / 2
-    values: Floats = np.where(np.isinf(low), scaled, middle)
-    return values
+    return np.where(np.isinf(low), scaled, middle)
 
 
 # ---- judges of a run -------------------------------------------------------------------------------
@@ -284,8 +283,7 @@ def coincidences(tables: Floats, size: int) -> Floats:
     `tables`, (..., size²), count how often judge A gave the row's grade and judge B the column's.
     """
     counted = tables.reshape(*tables.shape[:-1], size, size)
-    both: Floats = (counted + counted.swapaxes(-1, -2)).reshape(tables.shape)
-    return both
+    return (counted + counted.swapaxes(-1, -2)).reshape(tables.shape)
 
 
 def alphas(pairs: Floats, size: int) -> Floats:

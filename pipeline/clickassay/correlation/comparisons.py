@@ -242,8 +242,7 @@ def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
 
     t has the degrees of freedom of the spread.
     """
-    errors: Floats = stdtrit(spread.degrees_of_differences, 1 - alpha / 2) + ndtri(power)
-    return errors
+    return stdtrit(spread.degrees_of_differences, 1 - alpha / 2) + ndtri(power)
 
 
 def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:

@@ -113,8 +113,7 @@ def estimates(
 
 def _fisher(correlations: Floats) -> Floats:
     """Return artanh r; NaN where r is -1 or 1 but for rounding, so that no interval depends on rounding."""
-    transformed: Floats = np.arctanh(np.where(np.abs(correlations) < 1 - PERFECT, correlations, np.nan))
-    return transformed
+    return np.arctanh(np.where(np.abs(correlations) < 1 - PERFECT, correlations, np.nan))
 
 
 # ---- means -----------------------------------------------------------------------------------------

@@ -155,5 +155,4 @@ def _removed(units: _Units, removed: Floats) -> Floats:
     """Return (P, R) correlations of each pair without the (P, R, K) sums removed for it."""
     total = units.sums.sum(axis=0)
     values = units.statistic(without_rounding(total - removed, np.abs(total)))
-    own: Floats = np.moveaxis(np.diagonal(values, axis1=0, axis2=2), -1, 0)
-    return own
+    return np.moveaxis(np.diagonal(values, axis1=0, axis2=2), -1, 0)

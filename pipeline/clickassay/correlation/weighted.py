@@ -41,8 +41,7 @@ EDITORIAL_SAME = "the offline metric is the same in every configuration"
 
 def precision_weights(number: Weights) -> Floats:
     """Return n / (n + 4), 0..1: about the precision with which a share of n sessions or clicks is known."""
-    weights: Floats = number / (number + HALF_KNOWN)
-    return weights
+    return number / (number + HALF_KNOWN)
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,7 @@ def from_folder(value: str | None, kind: Kind, time_zone: str = UTC) -> str | in
     """Return the canonical value of a Hive partition, which a folder's name spells out."""
     given = pl.DataFrame({"x": [value]}, schema={"x": pl.String})
     expression = converted(pl.col("x"), pl.String(), kind, from_text=True, time_zone=time_zone)
-    spelled: str | int | None = given.select(expression).item() if expression is not None else None
-    return spelled
+    return given.select(expression).item() if expression is not None else None
 
 
 _OF_NULLS = {

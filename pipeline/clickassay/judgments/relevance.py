@@ -72,8 +72,7 @@ def clicks_over_expected(log: ClickLog) -> Floats:
 def usual_cuts(max_grade: int) -> Floats:
     """Return (max_grade,) relevances midway between the chances to satisfy that ERR gives to the grades."""
     chances = satisfaction(np.arange(max_grade + 1), max_grade)
-    middle: Floats = (chances[1:] + chances[:-1]) / 2
-    return middle
+    return (chances[1:] + chances[:-1]) / 2
 
 
 def grades_of(relevance: Floats, cuts: Floats | None) -> pl.Series:

@@ -54,8 +54,7 @@ TABLED_DEPTH = 16
 def good_masks(grades: NDArray[np.integer], settings: Settings) -> Integers:
     """Return the (N,) masks of the positions whose grade, of (N, k), is at least the success grade."""
     bits = np.left_shift(np.int64(1), np.arange(grades.shape[1], dtype=np.int64))
-    masks: Integers = (grades >= settings.success_grade).astype(np.int64) @ bits
-    return masks
+    return (grades >= settings.success_grade).astype(np.int64) @ bits
 
 
 def first_click(masks: Integers) -> Integers:

@@ -92,15 +92,13 @@ def _rbp(gains: Grades | Floats, scale: AuditScale) -> Floats:
     total = np.zeros(len(gains))
     for column in gains.T[::-1]:
         total = column + scale.persistence * total
-    value: Floats = (1 - scale.persistence) * total
-    return value
+    return (1 - scale.persistence) * total
 
 
 def scaled_dcg(lists: Lists, scale: AuditScale) -> Floats:
     """SDCG = DCG of g / top grade, over the DCG of k results of the top grade; 0..1."""
     discounts = sum(1 / discount("log2", rank) for rank in range(1, scale.depth + 1))
-    value: Floats = discounted(shown_grades(lists, scale.depth), "log2") / (scale.max_grade * discounts)
-    return value
+    return discounted(shown_grades(lists, scale.depth), "log2") / (scale.max_grade * discounts)
 
 
 def natural_dcg(lists: Lists, scale: AuditScale) -> Floats:
@@ -112,8 +110,7 @@ def natural_dcg(lists: Lists, scale: AuditScale) -> Floats:
 def two_decimals(lists: Lists, scale: AuditScale) -> Floats:
     """Return nDCG with gains 2^g - 1, each query's value rounded to two decimals, halves up; 0..1."""
     exact = ndcg(shown_grades(lists, scale.depth), lists.pool, scale.depth, dcg="exp-log2")
-    rounded: Floats = np.floor(100 * exact + 0.5) / 100
-    return rounded
+    return np.floor(100 * exact + 0.5) / 100
 
 
 def ndcg_to_the_hits(lists: Lists, scale: AuditScale) -> Floats:

@@ -195,8 +195,7 @@ def rbp(
     total = np.zeros(len(grades))
     for gain in worth.T[::-1]:
         total = gain + p * total
-    value: Floats = (1 - p) * total
-    return value
+    return (1 - p) * total
 
 
 def satisfaction(grades: Grades, max_rel: int, gains: Values | None = None) -> Floats:

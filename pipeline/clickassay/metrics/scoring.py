@@ -348,5 +348,4 @@ def measured_clicks(
 
 def _cell_keys(rows: pl.DataFrame) -> Integers:
     n, fold = (rows[name].to_numpy().astype(np.int64) for name in ("n", "fold"))
-    keys: Integers = n * USER_FOLDS + fold % USER_FOLDS
-    return keys
+    return n * USER_FOLDS + fold % USER_FOLDS

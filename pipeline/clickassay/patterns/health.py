@@ -88,8 +88,7 @@ def spread_digests(digests: Numbers) -> Numbers:
     Digests of whole numbers lie evenly where the numbers follow each other, too evenly to be counted by.
     """
     residues = digests % MODULUS
-    spread: Numbers = residues * residues % MODULUS
-    return spread
+    return residues * residues % MODULUS
 
 
 def merged_counts(rows: pl.DataFrame) -> pl.DataFrame:

@@ -36,8 +36,7 @@ class NumberedResults:
 
 
 def _hashed(texts: pl.Series) -> NDArray[np.uint64]:
-    hashes: NDArray[np.uint64] = texts.hash().to_numpy()
-    return hashes
+    return texts.hash().to_numpy()
 
 
 def number_results(
@@ -252,8 +251,7 @@ def are_judged(queries: pl.DataFrame, judged: pl.DataFrame) -> Flags:
     found = queries.select(
         pl.col("query").is_in(everywhere.implode()) | pl.struct("market", "query").is_in(here.implode())
     )
-    flags: Flags = found.to_series().to_numpy()
-    return flags
+    return found.to_series().to_numpy()
 
 
 def _kept_rows(

@@ -23,8 +23,7 @@ Words = tuple[Keys, ...]
 
 def sorted_values(values: NDArray[Number]) -> NDArray[Number]:
     """Return values in order: NumPy is as fast as Polars on some processors, four times slower on others."""
-    in_order: NDArray[Number] = pl.Series(values).sort(multithreaded=False).to_numpy()
-    return in_order
+    return pl.Series(values).sort(multithreaded=False).to_numpy()
 
 
 def order_of(*keys: NDArray[Any]) -> NDArray[np.int64]:

@@ -339,5 +339,4 @@ def t_test(difference: Floats) -> Floats:
     error = difference.std(axis=0, ddof=1) / np.sqrt(number)
     varies = error > ROUNDING * np.abs(difference).max(axis=0)
     statistic = np.divide(difference.mean(axis=0), error, out=np.zeros(len(error)), where=varies)
-    p: Floats = np.where(varies, 2 * stdtr(number - 1, -np.abs(statistic)), np.nan)
-    return p
+    return np.where(varies, 2 * stdtr(number - 1, -np.abs(statistic)), np.nan)

@@ -62,8 +62,7 @@ class GroupSums:
         starts = np.flatnonzero(np.diff(self.places[rows], prepend=-1))
         if len(starts) == len(rows):  # no unit has two groups
             return values[rows]
-        sums: Floats = np.add.reduceat(values[rows], starts, axis=0)
-        return sums
+        return np.add.reduceat(values[rows], starts, axis=0)
 
 
 def joined(parts: Sequence[GroupSums]) -> GroupSums:
@@ -121,8 +120,7 @@ class WithinSums:
     @property
     def nulls(self) -> Floats:
         """(..., E) correlations of SS if clicks ignored the grades."""
-        nulls: Floats = ratio(self.null_products[..., None, :], self.null_squares, self.squares_x)[..., 0, :]
-        return nulls
+        return ratio(self.null_products[..., None, :], self.null_squares, self.squares_x)[..., 0, :]
 
 
 def split_within(sums: Floats, n_clicks: int, n_editorial: int) -> WithinSums:

@@ -63,8 +63,7 @@ class GroupedLists:
     @cached_property
     def whole(self) -> Floats:
         """(G,) sums of the weights of groups."""
-        sums: Floats = np.add.reduceat(self.weights, self.starts)
-        return sums
+        return np.add.reduceat(self.weights, self.starts)
 
     @cached_property
     def group(self) -> Integers:
@@ -308,8 +307,7 @@ def _spread_of(shares: Floats, lists: GroupedLists) -> Floats:
     means = np.add.reduceat(shares * weights, lists.starts, axis=1) / whole
     centred = shares - means[:, lists.group]
     drawn = weights * (1 - weights / whole[lists.group]) / np.maximum(sessions - 1, 1)
-    spread: Floats = (centred * weights) @ centred.T - np.diag(shares @ drawn) + (shares * drawn) @ shares.T
-    return spread
+    return (centred * weights) @ centred.T - np.diag(shares @ drawn) + (shares * drawn) @ shares.T
 
 
 def _between(metrics: Floats, weights: Floats, starts: Integers) -> Floats:

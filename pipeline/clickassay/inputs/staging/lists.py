@@ -56,8 +56,7 @@ def ordered(rows: pl.DataFrame, *, has_pages: bool) -> tuple[pl.DataFrame, Bools
 
 
 def _pages(rows: pl.DataFrame) -> Integers:
-    pages: Integers = rows["page"].fill_null(1).to_numpy()
-    return pages
+    return rows["page"].fill_null(1).to_numpy()
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,7 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
     numbers = numbers_in(times, FIRST_MS)
     if not len(numbers) or (numbers.min() >= FIRST_MS and numbers.max() < end_ms):
         return None
-    beyond: Flags = (numbers < FIRST_MS) | (numbers >= end_ms)
-    return beyond
+    return (numbers < FIRST_MS) | (numbers >= end_ms)
 
 
 def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:

@@ -239,13 +239,11 @@ def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
         table[ids[rows] - low] = rows
         at = wanted - low
         at[(wanted < low) | (wanted > high)] = -1
-        found: Small = table.take(at)
-        return found
+        return table.take(at)
     known = as_arrow(pl.Series(ids[rows]))
     places = pl.Series(pc.index_in(as_arrow(pl.Series(wanted)), value_set=known))
     by_place = np.append(rows, np.int32(-1))
-    found_at: Small = by_place.take(numbers_in(places, -1), mode="wrap")
-    return found_at
+    return by_place.take(numbers_in(places, -1), mode="wrap")
 
 
 def _normal_urls(as_read: Small, urls: Urls) -> Small:

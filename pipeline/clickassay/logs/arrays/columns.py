@@ -131,8 +131,7 @@ class Numbers:
             numbers, slots = numbers[left], (slots[left] + 1) & self._last
 
     def _slots(self, keys: Keys) -> Rows:
-        slots: Rows = ((keys * _MIXER) >> self._shift).view(np.int64)
-        return slots
+        return ((keys * _MIXER) >> self._shift).view(np.int64)
 
 
 def among(keys: Keys, few: Keys) -> Rows:
@@ -147,8 +146,7 @@ def among(keys: Keys, few: Keys) -> Rows:
 def is_in(values: NDArray[Number], few: NDArray[Number]) -> Flags:
     """Return which values are among a few, which are in order: `numpy.isin` would hash them each time."""
     places = np.searchsorted(few, values)
-    is_there: Flags = few.take(places, mode="clip") == values if len(few) else np.zeros(len(values), bool)
-    return is_there
+    return few.take(places, mode="clip") == values if len(few) else np.zeros(len(values), bool)
 
 
 def distinct(values: NDArray[Number]) -> NDArray[Number]:
@@ -156,8 +154,7 @@ def distinct(values: NDArray[Number]) -> NDArray[Number]:
     in_order = sorted_values(values)
     is_first = np.ones(len(in_order), bool)
     is_first[1:] = in_order[1:] != in_order[:-1]
-    firsts: NDArray[Number] = in_order[is_first]
-    return firsts
+    return in_order[is_first]
 
 
 def changes(rows: Rows, *columns: NDArray[Any]) -> Flags:
@@ -323,8 +320,7 @@ class Chunk:
     def ids(self, name: str) -> Rows:
         """Return the ids of usable rows: whole numbers as they are, texts by their fingerprints."""
         is_text = self.rows.schema[name] == pl.String
-        keys: Rows = self.numbers(f"{name}_key" if is_text else name).view(np.int64)
-        return keys
+        return self.numbers(f"{name}_key" if is_text else name).view(np.int64)
 
     def id_texts(self, name: str) -> pl.Series | None:
         """Return the ids of usable rows where they are texts."""

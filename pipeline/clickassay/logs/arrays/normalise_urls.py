@@ -88,8 +88,7 @@ class Urls:
 
 def fingerprints(texts: pl.Series) -> Keys:
     """Return the fingerprint of each text."""
-    keys: Keys = texts.hash().to_numpy()
-    return keys
+    return texts.hash().to_numpy()
 
 
 def normal_urls(texts: pl.Series) -> pl.Series:
@@ -98,5 +97,4 @@ def normal_urls(texts: pl.Series) -> pl.Series:
 
 
 def _may_be_unnormalised(texts: pl.Series) -> Rows:
-    rows: Rows = texts.str.contains(MAY_BE_UNNORMALISED).arg_true().cast(pl.Int64).to_numpy()
-    return rows
+    return texts.str.contains(MAY_BE_UNNORMALISED).arg_true().cast(pl.Int64).to_numpy()

@@ -77,8 +77,7 @@ class Queries:
 
 
 def _keys(texts: pl.DataFrame, seed: int) -> Keys:
-    keys: Keys = texts.select(query_key(seed)).to_series().to_numpy()
-    return keys
+    return texts.select(query_key(seed)).to_series().to_numpy()
 
 
 def query_key(seed: int) -> pl.Expr:

@@ -38,8 +38,7 @@ Counts = list[tuple[str, bool, int]]
 def searches_before_clicks(searches: Searches, clicks: Clicks, placed: AttributedClicks) -> Rows:
     """Return the searches that have a click before them: the visits of their users are formed."""
     early = clicks.time.take(placed.click) < searches.time.take(placed.search)
-    rows: Rows = placed.search[early].astype(np.int64)
-    return rows
+    return placed.search[early].astype(np.int64)
 
 
 def satisfied_clicks(formed: Formed, settings: Settings, *, by_url: bool) -> tuple[Flags, Flags, Counts]:

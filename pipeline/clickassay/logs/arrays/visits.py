@@ -116,5 +116,4 @@ def _numbered(first: Flags, time: Rows, active: Rows, idle_ms: int) -> Rows:
     highest = np.maximum.accumulate((np.cumsum(first) << 32) | np.searchsorted(times, active))
     before = times[highest & 0xFFFFFFFF]
     begins[1:] |= time[1:] - before[:-1] > idle_ms
-    numbers: Rows = np.cumsum(begins)
-    return numbers
+    return np.cumsum(begins)
