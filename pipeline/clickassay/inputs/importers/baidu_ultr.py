@@ -47,7 +47,12 @@ def import_baidu_ultr(
     """
     with base.importing(out, {"file": file, "judgments": judgments}, _COUNTS, progress) as folder:
         texts = _read_labels(judgments, folder) if judgments else _Texts()
-        _translate(file, folder, texts)
+        with folder.log() as log:
+            for search in _searches(file, folder):
+                texts.see(search.query, search.documents)
+                _write(search, log)
+        if not folder.counts["searches_read"]:
+            raise InputError(f"{file} has no search; expected lines {_LAYOUT}")
         if judgments:
             folder.judge(_judgments(texts, folder.counts))
         notes = _notes(folder.counts, judged=judgments is not None)
@@ -108,15 +113,6 @@ def _read_labels(file: Path, folder: base.CanonicalFolder) -> _Texts:
         of_query.setdefault(_digest(title, abstract), []).append(base.GRADES_TO_4[label])
         folder.counts["labels_read"] += 1
     return texts
-
-
-def _translate(file: Path, folder: base.CanonicalFolder, texts: _Texts) -> None:
-    with folder.log() as log:
-        for search in _searches(file, folder):
-            texts.see(search.query, search.documents)
-            _write(search, log)
-    if not folder.counts["searches_read"]:
-        raise InputError(f"{file} has no search; expected lines {_LAYOUT}")
 
 
 def _searches(file: Path, folder: base.CanonicalFolder) -> Iterator[_Search]:

@@ -54,7 +54,16 @@ def import_tiangong_st(
         raise SettingsError(f"encoding is {encoding!r}; expected one of {', '.join(ENCODINGS)}")
     with base.importing(out, {"xml": xml, "judgments": judgments}, _COUNTS, progress) as folder:
         names = _QueryNames(folder.counts)
-        _translate(xml, folder, names, encoding)
+        hint = _HINTS.get(encoding, "")
+        with folder.log() as log:
+            for session in sessions_of(_Session, SessionTree(xml), folder, encoding=encoding, hint=hint):
+                # The layout gives no times: steps of a second keep the order of the interactions.
+                for step, search in enumerate(session.searches()):
+                    search_id, time_ms = folder.counts["interactions"], base.BASE_DAY_MS + step * _STEP_MS
+                    query = names.name(search.query_id, search.text)
+                    log.search(search_id, session.number, query, time_ms, search.results)
+                    for document in search.clicks:
+                        log.click(search_id, time_ms, document)
         graded = folder.judge(_read_labels(judgments, folder, names, encoding)) if judgments else None
         return folder.finish("tiangong-st", _notes(folder.counts, graded), {"encoding": encoding})
 
@@ -81,19 +90,6 @@ class _Search:
     text: str
     results: list[str]
     clicks: list[str]
-
-
-def _translate(xml: Path, folder: base.CanonicalFolder, names: _QueryNames, encoding: str) -> None:
-    hint = _HINTS.get(encoding, "")
-    with folder.log() as log:
-        for session in sessions_of(_Session, SessionTree(xml), folder, encoding=encoding, hint=hint):
-            # The layout gives no times: steps of a second keep the order of the interactions.
-            for step, search in enumerate(session.searches()):
-                search_id, time_ms = folder.counts["interactions"], base.BASE_DAY_MS + step * _STEP_MS
-                query = names.name(search.query_id, search.text)
-                log.search(search_id, session.number, query, time_ms, search.results)
-                for document in search.clicks:
-                    log.click(search_id, time_ms, document)
 
 
 class _Session(Session):

@@ -65,7 +65,18 @@ def import_yandex(
     inputs = {"log": log, "judgments": judgments, "query_map": query_map}
     with base.importing(out, inputs, _COUNTS, progress) as folder:
         graded = _read_judgments(judgments, folder) if judgments else _Judgments([], regions=False)
-        _translate(log, folder, _query_names(query_map, graded, progress), time_unit_ms)
+        mapping = _read_map(query_map, progress) if query_map else None
+        taken = {normalise_query(query) for query, _, _ in graded.rows}
+        taken |= {normalise_query(query) for query in (mapping or {}).values()}
+        names = _QueryNames(mapping, base.unmapped_prefix(taken), graded.regions)
+        with folder.log() as writer:
+            translator = _Translator(log, names, time_unit_ms, writer)
+            for number, text in lines(log, progress=folder.progress):
+                translator.line(number, text)
+        translator.check_sessions_are_grouped()
+        folder.counts["queries_not_in_map"] = len(names.missing)
+        if not folder.counts["searches_read"]:
+            raise InputError(f"{log} has no search; expected lines {_LAYOUT}")
         notes = _notes(folder.counts, graded, judged=judgments is not None)
         return folder.finish("yandex", notes, {"time_unit_ms": time_unit_ms})
 
@@ -89,17 +100,15 @@ def _read_judgments(file: Path, folder: base.CanonicalFolder) -> _Judgments:
         raise InputError(f"{file} is empty; expected {_JUDGMENT_LAYOUT}")
     regions = [name.strip().lower() for name in first[1]] != _HEADER
     rest = chain([first], numbered) if regions else numbered
-    rows = [_judgment(file, number, fields, regions=regions) for number, fields in rest]
+    rows = []
+    for number, fields in rest:
+        grade = base.whole_number(fields[-1])
+        if len(fields) != (4 if regions else 3) or grade is None or "" in fields:
+            raise malformed(file, number, "\t".join(fields), expected=_JUDGMENT_LAYOUT)
+        query = _with_region(fields[0], fields[1]) if regions else fields[0]
+        rows.append((query, fields[-2], grade))
     folder.counts["judgments_read"] = len(rows)
     return _Judgments(folder.judge(rows), regions)
-
-
-def _judgment(file: Path, number: int, fields: list[str], *, regions: bool) -> tuple[str, str, int]:
-    grade = base.whole_number(fields[-1])
-    if len(fields) != (4 if regions else 3) or grade is None or "" in fields:
-        raise malformed(file, number, "\t".join(fields), expected=_JUDGMENT_LAYOUT)
-    query = _with_region(fields[0], fields[1]) if regions else fields[0]
-    return query, fields[-2], grade
 
 
 @dataclass
@@ -119,13 +128,6 @@ class _QueryNames:
         return (_with_region(query, region) if self.regions else query), known
 
 
-def _query_names(query_map: Path | None, judgments: _Judgments, progress: Progress) -> _QueryNames:
-    mapping = _read_map(query_map, progress) if query_map else None
-    taken = {normalise_query(query) for query, _, _ in judgments.rows}
-    taken |= {normalise_query(query) for query in (mapping or {}).values()}
-    return _QueryNames(mapping, base.unmapped_prefix(taken), judgments.regions)
-
-
 def _read_map(file: Path, progress: Progress) -> dict[str, str]:
     mapping: dict[str, str] = {}
     for number, text in lines(file, progress=progress):
@@ -136,17 +138,6 @@ def _read_map(file: Path, progress: Progress) -> dict[str, str]:
             expected = f"{fields[0]} to be mapped once (so far to {mapping[fields[0]]!r})"
             raise malformed(file, number, text, expected=expected)
     return mapping
-
-
-def _translate(log: Path, folder: base.CanonicalFolder, names: _QueryNames, unit: float) -> None:
-    with folder.log() as writer:
-        translator = _Translator(log, names, unit, writer)
-        for number, text in lines(log, progress=folder.progress):
-            translator.line(number, text)
-    translator.check_sessions_are_grouped()
-    folder.counts["queries_not_in_map"] = len(names.missing)
-    if not folder.counts["searches_read"]:
-        raise InputError(f"{log} has no search; expected lines {_LAYOUT}")
 
 
 @dataclass

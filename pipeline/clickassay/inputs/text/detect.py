@@ -127,8 +127,14 @@ def recognise(file: Path) -> Recognised:
     if foreign is not None:
         return Recognised(Layout("no-table", foreign.kind, ""), "", (), foreign.step)
     if raw.startswith(_PARQUET):
-        return _recognised(file, *_of_columns(file, _parquet_columns(file), "parquet"), ())
-    lines = _whole_lines(raw)
+        try:
+            names = scan_parquet(file).collect_schema().names()
+        except READ_ERRORS as error:
+            raise unreadable_file("Parquet", file, error) from error
+        return _recognised(file, *_of_columns(file, names, "parquet"), ())
+    lines = rows.split_lines(raw.decode("utf-8", errors="replace"))
+    whole = lines[:-1] if len(raw) == _HEAD_BYTES and len(lines) > 1 else lines
+    lines = [line for line in whole if line.strip()]
     shown = tuple(
         line if len(line) <= _SHOWN_SIGNS else line[:_SHOWN_SIGNS] + "…" for line in lines[:_SHOWN_LINES]
     )
@@ -141,21 +147,7 @@ def _recognised(file: Path, layout: Layout, problem: str, head: tuple[str, ...])
     return Recognised(layout, command, head, problem)
 
 
-def _whole_lines(raw: bytes) -> list[str]:
-    text = raw.decode("utf-8", errors="replace")
-    lines = rows.split_lines(text)
-    whole = lines[:-1] if len(raw) == _HEAD_BYTES and len(lines) > 1 else lines
-    return [line for line in whole if line.strip()]
-
-
 # ---- tables ----------------------------------------------------------------------------------------
-
-
-def _parquet_columns(file: Path) -> list[str]:
-    try:
-        return scan_parquet(file).collect_schema().names()
-    except READ_ERRORS as error:
-        raise unreadable_file("Parquet", file, error) from error
 
 
 def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, str]:

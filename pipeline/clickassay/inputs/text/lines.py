@@ -135,7 +135,9 @@ def lines(
     """
     with opened(file) as source:
         refuse_foreign(file, source.stream.peek(FIRST_BYTES)[:FIRST_BYTES])
-        for number, raw in _bounded(file, source.stream):
+        for number, raw in enumerate(iter(partial(source.stream.readline, LONGEST_LINE + 1), b""), 1):
+            if len(raw) > LONGEST_LINE:
+                raise _endless(file, number, raw)
             if number == 1:
                 refuse_utf16(file, raw)
             if number % _LINES_PER_REPORT == 0:
@@ -146,13 +148,6 @@ def lines(
                 expected = encoding.upper() + " text" + hint
                 raise malformed(file, number, repr(raw[:20]), expected=expected) from error
             yield number, (text.removeprefix("\ufeff") if number == 1 else text).rstrip("\r\n")
-
-
-def _bounded(file: Path, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    for number, raw in enumerate(iter(partial(stream.readline, LONGEST_LINE + 1), b""), 1):
-        if len(raw) > LONGEST_LINE:
-            raise _endless(file, number, raw)
-        yield number, raw
 
 
 def _endless(file: Path, number: int, raw: bytes) -> InputError:

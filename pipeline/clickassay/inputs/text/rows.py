@@ -201,7 +201,10 @@ def json_objects(
                     raise malformed(file, place, json.dumps(found), expected=expected)
                 yield place, found
         else:
-            loaded = _loaded(text)
+            try:
+                loaded = json.loads(text)
+            except (ValueError, RecursionError):
+                loaded = None
             if not isinstance(loaded, dict):
                 raise malformed(file, number, text, expected=expected)
             yield from [(number, loaded)] if _hits(loaded) is None else enumerate(_hits(loaded) or [], 1)
@@ -233,10 +236,3 @@ def _hits(found: object) -> list[Any] | None:
     outer = found.get("hits") if isinstance(found, dict) else None
     inner = outer.get("hits") if isinstance(outer, dict) else None
     return inner if isinstance(inner, list) else None
-
-
-def _loaded(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
