@@ -307,7 +307,21 @@ def query_scores(cells: Cells) -> Floats:
 
     Returns (Q,) scores; below 0 where clicks are fewer below a better result.
     """
-    expected = _expected(cells)
+    # (M,) expected clicks of the fit of positions and results, by turns
+    clicks_of_results = _sums(cells.result, cells.clicks)
+    clicks_at = _sums(cells.position, cells.clicks)
+    effects = np.ones(len(clicks_at))
+    expected = np.zeros(len(cells.clicks))
+    for _ in range(ROUNDS):
+        shown = cells.sessions * effects[cells.position]
+        chances = divide(clicks_of_results, _sums(cells.result, shown))
+        of_results = cells.sessions * chances[cells.result]
+        expected = of_results * effects[cells.position]
+        renewed = divide(clicks_at, _sums(cells.position, of_results))
+        done = np.abs(renewed - effects) <= TOLERANCE * effects
+        effects = renewed
+        if done.all():
+            break
     n_positions = cells.position.max(initial=-1) + 1
     positions = _within_results(cells, expected, cells.position[:, None] == np.arange(n_positions))
     is_below = _within_results(cells, expected, cells.is_below[:, None])[:, 0]
@@ -323,25 +337,6 @@ def _within_results(cells: Cells, weights: Floats, columns: Floats) -> Floats:
     totals = _sums(cells.result, weights)
     means = [divide(_sums(cells.result, weights * column), totals) for column in columns.T]
     return columns - np.array(means).T[cells.result]
-
-
-def _expected(cells: Cells) -> Floats:
-    """Return the (M,) expected clicks of the fit of positions and results, by turns."""
-    clicks_of_results = _sums(cells.result, cells.clicks)
-    clicks_at = _sums(cells.position, cells.clicks)
-    effects = np.ones(len(clicks_at))
-    expected = np.zeros(len(cells.clicks))
-    for _ in range(ROUNDS):
-        shown = cells.sessions * effects[cells.position]
-        chances = divide(clicks_of_results, _sums(cells.result, shown))
-        of_results = cells.sessions * chances[cells.result]
-        expected = of_results * effects[cells.position]
-        renewed = divide(clicks_at, _sums(cells.position, of_results))
-        done = np.abs(renewed - effects) <= TOLERANCE * effects
-        effects = renewed
-        if done.all():
-            break
-    return expected
 
 
 def _sums(codes: Integers, values: Floats | Integers) -> Floats:

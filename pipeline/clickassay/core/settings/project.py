@@ -96,7 +96,13 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     except DocumentError as error:
         raise SettingsError(f"{kind} {file}: {error}") from error
     where = f"{kind} {file}"
-    columns = _columns(values.pop(COLUMNS, {}), where)
+    sections = values.pop(COLUMNS, {})
+    if not isinstance(sections, dict) or not all(isinstance(one, dict) for one in sections.values()):
+        raise SettingsError(
+            f"{where}: {COLUMNS} needs a section for each table, such as [{COLUMNS}.searches] with "
+            'search_id = "request_id"'
+        )
+    columns = [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
     inputs = _inputs(values.pop(INPUTS, {}), where)
     kinds = _kinds(values.pop(OUTCOMES, {}), where)
     places = {name: _text(values.pop(name), name, where) for name in _PLACES if name in values}
@@ -121,15 +127,6 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     more = {name: own for name, own in (("column", columns), ("outcome_kind", kinds)) if own}
     settings = named | {name: [*named.get(name, []), *own] for name, own in more.items()}
     return ProjectFile(file, settings, inputs, places.get("out", ""), places.get("store", ""), tuple(rules))
-
-
-def _columns(sections: object, where: str) -> list[str]:
-    if not isinstance(sections, dict) or not all(isinstance(one, dict) for one in sections.values()):
-        raise SettingsError(
-            f"{where}: {COLUMNS} needs a section for each table, such as [{COLUMNS}.searches] with "
-            'search_id = "request_id"'
-        )
-    return [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
 
 
 def _kinds(section: object, where: str) -> list[str]:

@@ -54,7 +54,21 @@ def import_baidu_ultr(
         if not folder.counts["searches_read"]:
             raise InputError(f"{file} has no search; expected lines {_LAYOUT}")
         if judgments:
-            folder.judge(_judgments(texts, folder.counts))
+            # Labels of the queries in the log get the URL of their text if there is only one, or else a name
+            # made of their text: the ideal list needs every judgment of a query (method 6).
+            rows = []
+            for query, graded in texts.grades.items():
+                for text, grades in graded.items():
+                    urls = texts.urls.get((query, text), set())
+                    if query not in texts.shown:
+                        folder.counts["labels_of_queries_not_in_log"] += len(grades)
+                        continue
+                    folder.counts["labels_unmatched"] += len(grades) * (not urls)
+                    folder.counts["labels_ambiguous"] += len(grades) * (len(urls) > 1)
+                    rows += [
+                        (query, min(urls) if len(urls) == 1 else f"text:{text}", grade) for grade in grades
+                    ]
+            folder.judge(rows)
         notes = _notes(folder.counts, judged=judgments is not None)
         return folder.finish("baidu-ultr", notes)
 
@@ -127,20 +141,16 @@ def _searches(file: Path, folder: base.CanonicalFolder) -> Iterator[_Search]:
                 yield search
             search = _Search(number, _tokens(fields[1]))
         elif len(fields) >= _DOCUMENT_FIELDS and search is not None:
-            search.documents.append(_document(file, number, text, fields))
+            position, url, title, abstract, _, click = fields[:_DOCUMENT_FIELDS]
+            rank, url = base.whole_number(position), url.strip()
+            if not rank or not url or click not in ("0", "1"):
+                expected = f"{_LAYOUT}, with a Pos from 1, a URL_MD5 and a Click of 0 or 1"
+                raise malformed(file, number, text, expected=expected)
+            search.documents.append(_Document(rank, url, title, abstract, click == "1"))
         else:
             raise malformed(file, number, text, expected=f"{_LAYOUT}, the search before its documents")
     if search is not None:
         yield search
-
-
-def _document(file: Path, number: int, text: str, fields: list[str]) -> _Document:
-    position, url, title, abstract, _, click = fields[:_DOCUMENT_FIELDS]
-    rank, url = base.whole_number(position), url.strip()
-    if not rank or not url or click not in ("0", "1"):
-        expected = f"{_LAYOUT}, with a Pos from 1, a URL_MD5 and a Click of 0 or 1"
-        raise malformed(file, number, text, expected=expected)
-    return _Document(rank, url, title, abstract, click == "1")
 
 
 def _write(search: _Search, log: base.LogWriter) -> None:
@@ -157,24 +167,6 @@ def _write(search: _Search, log: base.LogWriter) -> None:
     log.search(search.number, search.number, search.query, base.BASE_DAY_MS, results)
     for url in clicked:
         log.click(search.number, base.BASE_DAY_MS, url)
-
-
-def _judgments(texts: _Texts, counts: dict[str, int]) -> list[tuple[str, str, int]]:
-    """Return the labels of the queries in the log, each with the URL of its text, if there is only one.
-
-    Others get a name made of their text: the ideal list needs every judgment of a query (method 6).
-    """
-    rows = []
-    for query, graded in texts.grades.items():
-        for text, grades in graded.items():
-            urls = texts.urls.get((query, text), set())
-            if query not in texts.shown:
-                counts["labels_of_queries_not_in_log"] += len(grades)
-                continue
-            counts["labels_unmatched"] += len(grades) * (not urls)
-            counts["labels_ambiguous"] += len(grades) * (len(urls) > 1)
-            rows += [(query, min(urls) if len(urls) == 1 else f"text:{text}", grade) for grade in grades]
-    return rows
 
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:

@@ -92,7 +92,22 @@ def import_judgments(
     SettingsError if options contradict each other.
     """
     reading, options = read_options or ReadOptions(), rating_options or RatingOptions()
-    _check(reading, options)
+    if options.raters is not None and options.raters not in RULES:
+        raise SettingsError(f"--raters: found {options.raters!r}, expected one of {', '.join(RULES)}")
+    for judge in options.judges:
+        if not is_text(judge):
+            raise SettingsError(f"--judge: found {judge!r}, expected a name in UTF-8")
+    try:
+        codecs.lookup(reading.encoding)
+    except LookupError:
+        raise SettingsError(
+            f"--encoding: found {reading.encoding!r}, expected a name such as utf-8, gb18030 or latin-1"
+        ) from None
+    if "\n".encode(reading.encoding) != b"\n":
+        raise SettingsError(
+            f"--encoding {reading.encoding}: expected one in which a line ends with one byte; "
+            f"write the file in UTF-8 first (iconv -f {reading.encoding} -t utf-8)"
+        )
     maps = _grade_maps(options, len(files))
     inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
     with importing(out, {**inputs, "query_map": options.query_map}, _COUNTS, progress) as folder:
@@ -113,25 +128,6 @@ def import_judgments(
             "judges": list(options.judges),
         }
         return folder.finish("judgments", _notes(kept, read, options, folder.counts), settings)
-
-
-def _check(reading: ReadOptions, options: RatingOptions) -> None:
-    if options.raters is not None and options.raters not in RULES:
-        raise SettingsError(f"--raters: found {options.raters!r}, expected one of {', '.join(RULES)}")
-    for judge in options.judges:
-        if not is_text(judge):
-            raise SettingsError(f"--judge: found {judge!r}, expected a name in UTF-8")
-    try:
-        codecs.lookup(reading.encoding)
-    except LookupError:
-        raise SettingsError(
-            f"--encoding: found {reading.encoding!r}, expected a name such as utf-8, gb18030 or latin-1"
-        ) from None
-    if "\n".encode(reading.encoding) != b"\n":
-        raise SettingsError(
-            f"--encoding {reading.encoding}: expected one in which a line ends with one byte; "
-            f"write the file in UTF-8 first (iconv -f {reading.encoding} -t utf-8)"
-        )
 
 
 def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:

@@ -45,9 +45,15 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> bas
                     if not part:
                         counts["blank_parts"] += 1
                         continue
-                    query, results, clicks = _page(file, number, part)
+                    match = _PAGE.fullmatch(part)
+                    if match is None:
+                        raise malformed(file, number, part, expected=_LAYOUT)
+                    results = match[2].split(",")
+                    clicks = [click.strip() for click in match[3].split(",")] if match[3] else []
+                    if "" in results or any(len(click.split()) != 1 for click in clicks):
+                        raise malformed(file, number, part, expected=_LAYOUT)
                     page = counts["searches"] + 1
-                    log.search(page, page, query, base.BASE_DAY_MS, results)
+                    log.search(page, page, match[1], base.BASE_DAY_MS, results)
                     for place, url in enumerate(clicks, 1):
                         log.click(page, base.BASE_DAY_MS + place * _CLICK_MS, url)
                     counts["clicks_repeated"] += len(clicks) - len(set(clicks))
@@ -55,14 +61,3 @@ def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> bas
         if not counts["searches"]:
             raise InputError(f"{file} has no page; expected pages {_LAYOUT}")
         return folder.finish("pyclick", _NOTES)
-
-
-def _page(file: Path, number: int, text: str) -> tuple[str, list[str], list[str]]:
-    match = _PAGE.fullmatch(text)
-    if match is None:
-        raise malformed(file, number, text, expected=_LAYOUT)
-    results = match[2].split(",")
-    clicks = [click.strip() for click in match[3].split(",")] if match[3] else []
-    if "" in results or any(len(click.split()) != 1 for click in clicks):
-        raise malformed(file, number, text, expected=_LAYOUT)
-    return match[1], results, clicks

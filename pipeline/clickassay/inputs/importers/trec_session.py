@@ -62,7 +62,17 @@ def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress
                 log.search(search.search_id, search.session, search.query, time_ms, search.results)
                 for click_ms, document, dwell in search.clicks:
                     log.click(search.search_id, base.BASE_DAY_MS + click_ms, document, dwell)
-        folder.judge(_judgments(searches, topics, folder.counts))
+        # Every query gets all graded documents of its topic: method 6 needs them all.
+        counts = folder.counts
+        used = {search.topic for search in searches}
+        counts["topics"] = len(used)
+        counts["topics_without_judgments"] = len(used - topics.keys())
+        counts["searches_of_topics_without_judgments"] = sum(
+            search.topic not in topics for search in searches
+        )
+        counts["qrels_of_topics_without_session"] = sum(len(topics[topic]) for topic in topics.keys() - used)
+        queries = dict.fromkeys((search.query, search.topic) for search in searches)
+        folder.judge([(query, *graded) for query, topic in queries for graded in topics.get(topic, ())])
         return folder.finish("trec-session", _notes(folder.counts))
 
 
@@ -94,7 +104,11 @@ class _Session(Session):
         self._counts["current_queries"] += len(self._element.findall("currentquery"))
         for interaction in self._interactions():
             search_id = self._counts["interactions"]
-            results = self._results(interaction)
+            shown = interaction.findall("results/result")
+            ranks = [result.get("rank") for result in shown]
+            if ranks != [str(rank) for rank in range(1, len(ranks) + 1)]:
+                self.fail(f"ranks of results are {ranks[:12]}", expected="1, 2, 3, ... in this order")
+            results = tuple(self._document(result) for result in shown)
             clicks = self._clicks(interaction, results)
             time_ms = self._milliseconds(interaction, since=self._start_ms)
             query = normalise_query(self._text(interaction, "query"))
@@ -102,13 +116,6 @@ class _Session(Session):
                 yield _Search(search_id, self.number, self.topic, query, time_ms, results, clicks)
             else:
                 self._counts["interactions_without_results"] += 1
-
-    def _results(self, interaction: ET.Element) -> tuple[str, ...]:
-        results = interaction.findall("results/result")
-        ranks = [result.get("rank") for result in results]
-        if ranks != [str(rank) for rank in range(1, len(ranks) + 1)]:
-            self.fail(f"ranks of results are {ranks[:12]}", expected="1, 2, 3, ... in this order")
-        return tuple(self._document(result) for result in results)
 
     def _document(self, result: ET.Element) -> str:
         texts = (result.findtext(tag, "").strip().lower() for tag in _DOCUMENT_IDS)
@@ -197,19 +204,6 @@ def _named_by_topic(searches: list[_Search], counts: dict[str, int]) -> list[_Se
         counts["searches_of_queries_split_by_topic"] += split
         named.append(replace(search, query=f"{search.query}{mark}{search.topic}") if split else search)
     return named
-
-
-def _judgments(
-    searches: list[_Search], topics: dict[str, list[tuple[str, int]]], counts: dict[str, int]
-) -> list[tuple[str, str, int]]:
-    """Return all graded documents of its topic for every query: method 6 needs them all."""
-    used = {search.topic for search in searches}
-    counts["topics"] = len(used)
-    counts["topics_without_judgments"] = len(used - topics.keys())
-    counts["searches_of_topics_without_judgments"] = sum(search.topic not in topics for search in searches)
-    counts["qrels_of_topics_without_session"] = sum(len(topics[topic]) for topic in topics.keys() - used)
-    queries = dict.fromkeys((search.query, search.topic) for search in searches)
-    return [(query, *graded) for query, topic in queries for graded in topics.get(topic, ())]
 
 
 def _notes(counts: dict[str, int]) -> Iterable[str]:

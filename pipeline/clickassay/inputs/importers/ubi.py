@@ -87,7 +87,20 @@ def import_ubi(
         counts = folder.counts
         (folder.path / "stage").mkdir()
         names = _staged(files, folder, frozenset(click_actions))
-        _check_events(names, counts, files)
+        where = ", ".join(map(str, files[:3])) + (", …" if len(files) > 3 else "")
+        if not counts["events_read"]:
+            raise InputError(
+                f"{where}: {counts['queries_read']:,} queries and no event; expected documents of ubi_events "
+                "as well"
+            )
+        if not counts["clicks_read"]:
+            actions = Counter(names.other_actions)
+            if counts["impressions_read"]:
+                actions[IMPRESSION] = counts["impressions_read"]
+            raise InputError(
+                f"{where}: no event is a click; actions are {_named(actions)}; "
+                "name those that are clicks on a result with --click-action"
+            )
         progress(Event("putting searches together"))
         write_log(folder)
         shutil.rmtree(folder.path / "stage")
@@ -188,23 +201,6 @@ def _keys(
     return text("query_id"), time_ms, query, text("user_id"), text("client_id"), session
 
 
-def _check_events(names: _Names, counts: dict[str, int], files: Sequence[Path]) -> None:
-    where = ", ".join(map(str, files[:3])) + (", …" if len(files) > 3 else "")
-    if not counts["events_read"]:
-        raise InputError(
-            f"{where}: {counts['queries_read']:,} queries and no event; expected documents of ubi_events "
-            "as well"
-        )
-    if not counts["clicks_read"]:
-        actions = Counter(names.other_actions)
-        if counts["impressions_read"]:
-            actions[IMPRESSION] = counts["impressions_read"]
-        raise InputError(
-            f"{where}: no event is a click; actions are {_named(actions)}; "
-            "name those that are clicks on a result with --click-action"
-        )
-
-
 def _check_written(counts: dict[str, int], files: Sequence[Path]) -> None:
     if counts["searches"]:
         return
@@ -275,7 +271,11 @@ def write_log(folder: CanonicalFolder) -> None:
         for name in ("queries", "impressions", "clicks")
     )
     hits = _hit_lists(queries, counts)
-    shown = _places(impressions, counts)
+    usable = impressions.filter(
+        pl.col(_ID).is_not_null(), pl.col("url").is_not_null(), pl.col("ordinal") >= 0
+    )
+    shown = usable.group_by(_ID, "ordinal", "url").agg(pl.col("application").min())
+    counts["impressions_repeated"] = height(usable) - height(shown)
     rebuilt = _rebuilt(shown.join(hits.lazy(), on=_ID, how="anti"), counts)
     known = _known(queries, pl.concat([impressions, clicks]), hits)
     searches = _searches(known, pl.concat([hits, rebuilt]), counts)
@@ -313,15 +313,6 @@ def _hit_lists(queries: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
     read, ids = queries.select(pl.len(), pl.col(_ID).n_unique().alias("ids")).collect().row(0)
     counts["queries_repeated"] = read - ids
     return lists.select(_ID, "results")
-
-
-def _places(impressions: pl.LazyFrame, counts: dict[str, int]) -> pl.LazyFrame:
-    usable = impressions.filter(
-        pl.col(_ID).is_not_null(), pl.col("url").is_not_null(), pl.col("ordinal") >= 0
-    )
-    distinct = usable.group_by(_ID, "ordinal", "url").agg(pl.col("application").min())
-    counts["impressions_repeated"] = height(usable) - height(distinct)
-    return distinct
 
 
 def _rebuilt(shown: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:

@@ -59,21 +59,17 @@ def import_yahoo_l18(
     """
     with base.importing(out, {"log": log, "judgments": judgments}, _COUNTS, progress) as folder:
         if judgments:
-            folder.judge(_read_judgments(judgments, folder))
+            rows = []
+            for number, text in lines(judgments, progress=folder.progress):
+                fields = text.split()
+                if len(fields) != 3 or fields[2] not in base.GRADES_TO_4:
+                    raise malformed(judgments, number, text, expected=_JUDGMENT_LAYOUT)
+                rows.append((fields[0], fields[1], base.GRADES_TO_4[fields[2]]))
+            folder.counts["judgments_read"] = len(rows)
+            folder.judge(rows)
         _translate(log, folder)
         notes = _notes(folder.counts, judged=judgments is not None)
         return folder.finish("yahoo-l18", notes)
-
-
-def _read_judgments(file: Path, folder: base.CanonicalFolder) -> list[tuple[str, str, int]]:
-    rows = []
-    for number, text in lines(file, progress=folder.progress):
-        fields = text.split()
-        if len(fields) != 3 or fields[2] not in base.GRADES_TO_4:
-            raise malformed(file, number, text, expected=_JUDGMENT_LAYOUT)
-        rows.append((fields[0], fields[1], base.GRADES_TO_4[fields[2]]))
-    folder.counts["judgments_read"] = len(rows)
-    return rows
 
 
 def _translate(log: Path, folder: base.CanonicalFolder) -> None:

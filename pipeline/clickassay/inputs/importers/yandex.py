@@ -160,7 +160,15 @@ class _Translator:
         if fields == [""]:
             self.writer.counts["blank_lines"] += 1
             return
-        session, time = self._session_and_time(number, text, fields)
+        kind = fields[2] if len(fields) > 2 else ""
+        fits = len(fields) >= 5 if kind == "Q" else kind == "C" and len(fields) == 4
+        session, time = (base.whole_number(value) for value in [*fields, ""][:2])
+        if not fits or session is None or time is None or "" in fields:
+            raise malformed(self.log, number, text, expected=_LAYOUT)
+        time = base.BASE_DAY_MS + round(time * self.unit)
+        if time >= base.LAST_MS:
+            expected = f"a time before 2100 counted from 2000-01-01 in units of {self.unit} ms (time_unit_ms)"
+            raise malformed(self.log, number, text, expected=expected)
         if not self.sessions or session != self.sessions[-1]:
             self.sessions.append(session)
             self.writer.counts["sessions"] += 1
@@ -175,18 +183,6 @@ class _Translator:
             counts["clicks_before_any_search"] += search == NO_SEARCH
             counts["clicks_elsewhere"] += search != NO_SEARCH and url not in self.latest_with
             self.writer.click(search, time, url)
-
-    def _session_and_time(self, number: int, text: str, fields: list[str]) -> tuple[int, int]:
-        kind = fields[2] if len(fields) > 2 else ""
-        fits = len(fields) >= 5 if kind == "Q" else kind == "C" and len(fields) == 4
-        session, time = (base.whole_number(value) for value in [*fields, ""][:2])
-        if not fits or session is None or time is None or "" in fields:
-            raise malformed(self.log, number, text, expected=_LAYOUT)
-        timestamp = base.BASE_DAY_MS + round(time * self.unit)
-        if timestamp >= base.LAST_MS:
-            expected = f"a time before 2100 counted from 2000-01-01 in units of {self.unit} ms (time_unit_ms)"
-            raise malformed(self.log, number, text, expected=expected)
-        return session, timestamp
 
     def _search(self, number: int, fields: list[str]) -> None:
         counts, results = self.writer.counts, fields[5:]

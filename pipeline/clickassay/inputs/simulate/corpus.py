@@ -102,7 +102,12 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
 def make_lists(corpus: Corpus, rng: np.random.Generator) -> RankedLists:
     """Rank the documents of a corpus: each ranker sees their grades with errors of its own."""
     sizes = np.bincount(corpus.query_of)
-    documents = _rank_all(corpus.grades, corpus.navigational, sizes, rng)
+    documents = np.empty((len(sizes) * RANKERS, DEPTH), dtype=np.int32)
+    firsts = np.cumsum(sizes) - sizes
+    for begin in range(0, len(sizes), _BLOCK):
+        block = slice(begin, min(begin + _BLOCK, len(sizes)))
+        ranked = _rank(corpus.grades, corpus.navigational[block], firsts[block], sizes[block], rng)
+        documents[block.start * RANKERS : block.stop * RANKERS] = ranked
     looks = corpus.grades + np.int8(_CLICKBAIT) * corpus.clickbait
     return RankedLists(documents, looks[documents])
 
@@ -125,21 +130,6 @@ def _grades(
     firsts = np.cumsum(sizes) - sizes
     grades[firsts[navigational]] = MAX_GRADE
     return grades
-
-
-def _rank_all(
-    grades: NDArray[np.int8],
-    navigational: NDArray[np.bool_],
-    sizes: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> NDArray[np.int32]:
-    lists = np.empty((len(sizes) * RANKERS, DEPTH), dtype=np.int32)
-    firsts = np.cumsum(sizes) - sizes
-    for begin in range(0, len(sizes), _BLOCK):
-        block = slice(begin, min(begin + _BLOCK, len(sizes)))
-        ranked = _rank(grades, navigational[block], firsts[block], sizes[block], rng)
-        lists[block.start * RANKERS : block.stop * RANKERS] = ranked
-    return lists
 
 
 def _rank(

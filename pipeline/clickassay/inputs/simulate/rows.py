@@ -124,7 +124,13 @@ def draw_rows(
     clicked[traffic.actor == CLICKS_ALL] = True
     clicked[traffic.actor == CLICKS_NONE] = False
     searches, usable, planted = _search_rows(traffic, pages, world.noise, rng)
-    clicks = _click_rows(clicked, traffic, pages, lists, rng)
+    # one click on every clicked result, roughly from the top down
+    place, position = rows_and_columns(clicked)
+    mean_reading_ms, mean_dwelling_ms, longest_ms = 8_000, 20_000, 15 * 60_000
+    delay = 2_000 + mean_reading_ms * position + rng.exponential(mean_dwelling_ms, len(place))
+    time_ms = traffic.time_ms[place] + np.minimum(delay, longest_ms).astype(np.int64)
+    document = lists.documents[pages[place], position].astype(np.int64)
+    clicks = ClickRows.clicks(traffic.search[place], time_ms, document)
     first_search = int(traffic.search[0]) if len(traffic.search) else 0
     clicks, orphan_clicks, more = _add_click_noise(clicks, usable, first_search, world.noise, rng)
     planted.update(more)
@@ -173,18 +179,6 @@ def _count_searches(traffic: Traffic, flaw: NDArray[np.int8], again: Bools, usab
             "sessions": int(firsts_of_runs(np.sort(pairs)).sum()),
         }
     )
-
-
-def _click_rows(
-    clicked: Bools, traffic: Traffic, pages: Integers, lists: RankedLists, rng: np.random.Generator
-) -> ClickRows:
-    """One click on every clicked result, roughly from the top down."""
-    place, position = rows_and_columns(clicked)
-    mean_reading_ms, mean_dwelling_ms, longest_ms = 8_000, 20_000, 15 * 60_000
-    delay = 2_000 + mean_reading_ms * position + rng.exponential(mean_dwelling_ms, len(place))
-    time_ms = traffic.time_ms[place] + np.minimum(delay, longest_ms).astype(np.int64)
-    document = lists.documents[pages[place], position].astype(np.int64)
-    return ClickRows.clicks(traffic.search[place], time_ms, document)
 
 
 def _add_click_noise(

@@ -164,7 +164,13 @@ def simulate(
     """
     if n_queries is None:
         n_queries = min(max(FEWEST_DEFAULT_QUERIES, n_searches // SEARCHES_PER_QUERY), MOST_DEFAULT_QUERIES)
-    chosen = _checked(world, n_searches, n_queries, seed)
+    if world not in WORLDS:
+        raise SimulationError(f"world {world!r} is unknown; choose one of {', '.join(WORLDS)}")
+    limits = (("n_searches", n_searches, 1, MOST_SEARCHES), ("n_queries", n_queries, 1, MOST_QUERIES))
+    for name, value, least, most in (*limits, ("seed", seed, 0, 2**63 - 1)):
+        if not least <= value <= most:
+            raise SimulationError(f"{name} is {value}; it must be between {least} and {most}")
+    chosen = WORLDS[world]
     if gains is not None:
         chosen = with_gains(chosen, gains)
     with new_folder(out) as folder:
@@ -179,19 +185,22 @@ def simulate(
             log = partial(_write_log, folder, chosen, corpus, lists, has_actions=actions)
             planted.update(log(n_searches=n_searches, seed=seed, progress=progress))
             judged.result()
-        arguments = {"seed": seed, "searches": n_searches, "queries": n_queries}
-        write_json(folder / "truth.json", _truth(chosen, arguments, planted), sort_keys=False)
+        truth = {
+            "world": chosen.name,
+            "summary": chosen.summary,
+            "seed": seed,
+            "searches": n_searches,
+            "queries": n_queries,
+            "markets": list(chosen.markets),
+            "depth": DEPTH,
+            "rankers": RANKERS,
+            "law": asdict(chosen.law),
+            "parameters": dict(chosen.parameters),
+            "noise": asdict(chosen.noise),
+            "planted": {name: count for name, count in sorted(planted.items()) if count},
+        }
+        write_json(folder / "truth.json", truth, sort_keys=False)
     return out
-
-
-def _checked(world: str, n_searches: int, n_queries: int, seed: int) -> World:
-    if world not in WORLDS:
-        raise SimulationError(f"world {world!r} is unknown; choose one of {', '.join(WORLDS)}")
-    limits = (("n_searches", n_searches, 1, MOST_SEARCHES), ("n_queries", n_queries, 1, MOST_QUERIES))
-    for name, value, least, most in (*limits, ("seed", seed, 0, 2**63 - 1)):
-        if not least <= value <= most:
-            raise SimulationError(f"{name} is {value}; it must be between {least} and {most}")
-    return WORLDS[world]
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
@@ -246,19 +255,3 @@ def _revenue(folder: Path, corpus: Corpus, seed: int) -> Iterator[RowGroups[Clic
     file = parquet_writer(folder / "outcomes.parquet", OUTCOME_SCHEMA)
     with row_groups(file, partial(outcome_table, prices=prices)) as groups:
         yield groups
-
-
-def _truth(world: World, arguments: dict[str, int], planted: Counter[str]) -> dict[str, object]:
-    """Return the truth of a log: its world, the arguments, and the counts above 0 of what was planted."""
-    return {
-        "world": world.name,
-        "summary": world.summary,
-        **arguments,
-        "markets": list(world.markets),
-        "depth": DEPTH,
-        "rankers": RANKERS,
-        "law": asdict(world.law),
-        "parameters": dict(world.parameters),
-        "noise": asdict(world.noise),
-        "planted": {name: count for name, count in sorted(planted.items()) if count},
-    }

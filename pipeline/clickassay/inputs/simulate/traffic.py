@@ -119,13 +119,20 @@ def draw_traffic(
     """
     visit, actor = _visits(period.searches, noise.bot_searches, rng)
     time_ms = _times(visit, period, rng)
-    source = _sources(visit, noise.repeated_search, rng)
+    own = np.arange(len(visit))
+    repeats = (np.diff(visit, prepend=-1) == 0) & (rng.random(len(visit)) < noise.repeated_search)
+    source = np.asarray(np.maximum.accumulate(np.where(repeats, 0, own)))
     query = popularity.draw(period.searches, rng)[source]
     if not noise.repeated_search:
         visit = _split_repeats(visit, query)
     user = period.first_user + rng.permutation(period.users)[visit]
     market = (user % 10 >= FIRST_MARKET_TENTHS).astype(np.int64) if markets > 1 else np.zeros_like(user)
-    ranker = _rankers(market, source, noise.other_list, rng)
+    # A repeated search gets the ranker of its source, or with chance `other_list` its own. In the first
+    # market good rankers answer more often, in the second bad ones.
+    shares = np.arange(RANKERS + 2, 2, -1) / np.arange(3, RANKERS + 3).sum()
+    drawn = Shares(np.cumsum(shares)).draw(len(market), rng)
+    drawn = np.where(market == 0, drawn, RANKERS - 1 - drawn)
+    ranker = np.where(rng.random(len(market)) < noise.other_list, drawn, drawn[source])
     order = stable_order(time_ms)
     return Traffic(
         search=period.first_search + np.arange(period.searches),
@@ -135,7 +142,7 @@ def draw_traffic(
         query=query[order],
         ranker=ranker[order],
         market=market[order],
-        repeated=(source != np.arange(len(source)))[order],
+        repeated=(source != own)[order],
         actor=actor[order],
     )
 
@@ -169,13 +176,6 @@ def _times(visit: Integers, period: Period, rng: np.random.Generator) -> Integer
     return np.asarray(period.begin_ms + (start[visit] + elapsed * shrink[visit]).astype(np.int64))
 
 
-def _sources(visit: Integers, share: float, rng: np.random.Generator) -> Integers:
-    own = np.arange(len(visit))
-    later = np.diff(visit, prepend=-1) == 0
-    repeats = later & (rng.random(len(visit)) < share)
-    return np.asarray(np.maximum.accumulate(np.where(repeats, 0, own)))
-
-
 def _split_repeats(visit: Integers, query: Integers) -> Integers:
     """Give every search that repeats a query of its visit a visit, and so a user, of its own."""
     pairs = visit * (int(query.max(initial=0)) + 1) + query
@@ -185,14 +185,3 @@ def _split_repeats(visit: Integers, query: Integers) -> Integers:
     split = visit.copy()
     split[again] = visit.max(initial=-1) + 1 + np.arange(again.sum())
     return split
-
-
-def _rankers(market: Integers, source: Integers, other_list: float, rng: np.random.Generator) -> Integers:
-    """Ranker of each search; a repeated search gets that of its source, or with chance `other_list` its own.
-
-    In the first market good rankers answer more often, in the second bad ones.
-    """
-    shares = np.arange(RANKERS + 2, 2, -1) / np.arange(3, RANKERS + 3).sum()
-    drawn = Shares(np.cumsum(shares)).draw(len(market), rng)
-    drawn = np.where(market == 0, drawn, RANKERS - 1 - drawn)
-    return np.where(rng.random(len(market)) < other_list, drawn, drawn[source])

@@ -155,7 +155,11 @@ def browse(pages: Pages, rng: np.random.Generator, *, habits: Browsing) -> Bools
     """
     count, depth = len(pages.grades), pages.grades.shape[1]
     thorough = rng.random(count) < habits.thorough
-    attracted = rng.random((count, depth)) < _attraction(pages, thorough, habits)
+    ordinary = np.array(habits.attraction)
+    chance = np.concatenate([ordinary, np.full_like(ordinary, habits.clickbait_attraction)])
+    chances = np.concatenate([chance, 1 - (1 - chance) ** habits.looks])  # of every result and every user
+    kind = pages.grades + np.int8(len(ordinary)) * pages.clickbait
+    attracted = rng.random((count, depth)) < chances[kind + np.int8(len(chance)) * thorough[:, None]]
     contented = rng.random((count, depth)) < np.array(habits.satisfaction)[pages.grades]
     contented &= ~thorough[:, None]
     clicked = np.ascontiguousarray(attracted.T)  # place by place, as they are read
@@ -167,14 +171,6 @@ def browse(pages: Pages, rng: np.random.Generator, *, habits: Browsing) -> Bools
         goes_on = np.where(clicks, drawn < habits.goes_on_after_click, drawn < habits.goes_on)
         reading &= goes_on & ~(clicks & ends[place])
     return np.ascontiguousarray(clicked.T)
-
-
-def _attraction(pages: Pages, thorough: Bools, habits: Browsing) -> NDArray[np.float64]:
-    ordinary = np.array(habits.attraction)
-    chance = np.concatenate([ordinary, np.full_like(ordinary, habits.clickbait_attraction)])
-    chances = np.concatenate([chance, 1 - (1 - chance) ** habits.looks])  # of every result and every user
-    kind = pages.grades + np.int8(len(ordinary)) * pages.clickbait
-    return np.asarray(chances[kind + np.int8(len(chance)) * thorough[:, None]])
 
 
 PERSISTENCE = 0.8

@@ -61,12 +61,17 @@ def click_schema(*, has_actions: bool) -> Any:  # noqa: ANN401 - pyarrow
 
 def search_table(rows: SearchRows, corpus: Corpus, lists: RankedLists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
     """Rows of searches with their texts, as an Arrow table of `search_schema`."""
+    whole = rows.state != EMPTY
+    documents = lists.documents.take(rows.page[whole], axis=0).astype(np.int64)
+    documents[rows.state[whole] == NULL_INSIDE, 0] = NULL
+    ends = np.cumsum(DEPTH * whole, dtype=np.int32)
+    offsets = np.concatenate(([np.int32(0)], ends))
     columns = [
         pa.array(rows.search),
         pa.array(rows.user, mask=rows.user == NULL),
         _texts(corpus.queries, rows.query),
         pa.array(rows.time_ms).cast(TIME),
-        _result_lists(rows, corpus, lists),
+        pa.ListArray.from_arrays(offsets, _texts(corpus.urls, documents.ravel())),
     ]
     if markets:
         columns.append(_texts(pa.array(markets, pa.string()), rows.market))
@@ -79,15 +84,6 @@ def click_table(rows: ClickRows, corpus: Corpus, *, has_actions: bool) -> Any:  
     if has_actions:
         columns.append(_texts(_ACTIONS, rows.action.astype(np.int64)))
     return pa.table(columns, schema=click_schema(has_actions=has_actions))
-
-
-def _result_lists(rows: SearchRows, corpus: Corpus, lists: RankedLists) -> Any:  # noqa: ANN401 - pyarrow
-    whole = rows.state != EMPTY
-    documents = lists.documents.take(rows.page[whole], axis=0).astype(np.int64)
-    documents[rows.state[whole] == NULL_INSIDE, 0] = NULL
-    ends = np.cumsum(DEPTH * whole, dtype=np.int32)
-    offsets = np.concatenate(([np.int32(0)], ends))
-    return pa.ListArray.from_arrays(offsets, _texts(corpus.urls, documents.ravel()))
 
 
 def _texts(texts: Any, indices: NDArray[np.int64]) -> Any:  # noqa: ANN401 - pyarrow

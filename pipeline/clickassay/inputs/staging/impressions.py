@@ -101,7 +101,14 @@ def _write(
         return halves.counts
     progress(Event("sorting the rows by search"))
     halves = _Halves(table, folder, name, first)
-    place = _sorted(rows, folder)
+    given, place = folder / "rows.parquet", folder / "sorted.parquet"
+    rows.sink_parquet(given, compression="lz4")
+    config: dict[str, Any] = {"temp_directory": str(folder / "spilled"), "memory_limit": "2GB"}
+    with duckdb.connect(config=config) as connection:
+        connection.execute(QUIET)
+        shown = connection.read_parquet(str(given))
+        shown.order("search_id").write_parquet(str(place))
+    given.unlink()
     halves.collect(_batches(scan_parquet(place)), progress)
     place.unlink()
     return halves.counts
@@ -147,18 +154,6 @@ def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         yield batch
     if batch is None:
         yield rows.head(0).collect()
-
-
-def _sorted(rows: pl.LazyFrame, folder: Path) -> Path:
-    given, place = folder / "rows.parquet", folder / "sorted.parquet"
-    rows.sink_parquet(given, compression="lz4")
-    config: dict[str, Any] = {"temp_directory": str(folder / "spilled"), "memory_limit": "2GB"}
-    with duckdb.connect(config=config) as connection:
-        connection.execute(QUIET)
-        shown = connection.read_parquet(str(given))
-        shown.order("search_id").write_parquet(str(place))
-    given.unlink()
-    return place
 
 
 class _Halves:
@@ -234,15 +229,11 @@ def _split(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         is_open = ids.is_in(ids.tail(_REACH).unique().implode())
         whole, left = rows.filter(~is_open), rows.filter(is_open)
     if left.height > _MOST_RESULTS:
-        _refuse_endless(left)
+        # an id that goes on and on names no search
+        counted = left["search_id"].value_counts().sort("count", descending=True).row(0)
+        if counted[1] > _MOST_RESULTS:
+            raise InputError(
+                f"searches: search_id {counted[0]} has more than {_MOST_RESULTS:,} rows; check that "
+                "search_id is the id of a search"
+            )
     return whole, left
-
-
-def _refuse_endless(left: pl.DataFrame) -> None:
-    """Refuse an id that goes on and on: what it names is no search."""
-    counted = left["search_id"].value_counts().sort("count", descending=True).row(0)
-    if counted[1] > _MOST_RESULTS:
-        raise InputError(
-            f"searches: search_id {counted[0]} has more than {_MOST_RESULTS:,} rows; check that search_id "
-            "is the id of a search"
-        )

@@ -99,7 +99,13 @@ class ShownRows:
         """
         ambiguous = self._ambiguous(shared)
         kept = self.here & ~self.repeated & ~self.disputed
-        listed = kept & self._in_order(kept, first, has_pages=has_pages)
+        # listed are rows that have as many kept rows of their search before them as their position says
+        position = self.rows["position"].to_numpy()
+        begin: Integers = np.full(len(self.at), first)
+        if has_pages:  # on a later page positions begin anew, or go on
+            begin = np.where(_pages(self.rows)[self.at] > 1, position[self.at], first)
+        before: Integers = np.cumsum(kept) - kept
+        listed: Bools = kept & (position == before - (before[self.at] - begin)[self.search])
         good = ~ambiguous
         of_good = good[self.search]
         counts = {("rejected", AMBIGUOUS): int((~of_good).sum())}
@@ -109,7 +115,11 @@ class ShownRows:
         counts["repeated", REPEATED] = int((of_good & self.repeated).sum())
         counts["kept", ""] = int((of_good & listed).sum())
         page = ["page"] if has_pages else []
-        found = self.rows[self.at].select("search_id", *shared, *page).with_columns(self._earliest())
+        late = np.iinfo(np.int64).max
+        times = self.rows["timestamp"].fill_null(late).to_numpy()
+        earliest = pl.Series("timestamp", np.minimum.reduceat(times, self.at) if len(self.at) else times)
+        earliest = earliest.set(earliest == late, None)
+        found = self.rows[self.at].select("search_id", *shared, *page).with_columns(earliest)
         for name in shared:
             if self.rows[name].null_count():
                 # some rows of a search may have no value
@@ -118,16 +128,6 @@ class ShownRows:
             found = found.filter(pl.Series(good))
         table = found.to_arrow(compat_level=NO_COPY)
         return table.append_column("results", self._lists(listed & of_good, good)), counts
-
-    def _in_order(self, kept: Bools, first: int, *, has_pages: bool) -> Bools:
-        """Return which rows have as many kept rows of their search before them as their position says."""
-        position = self.rows["position"].to_numpy()
-        begin: Integers = np.full(len(self.at), first)
-        if has_pages:  # on a later page positions begin anew, or go on
-            begin = np.where(_pages(self.rows)[self.at] > 1, position[self.at], first)
-        before: Integers = np.cumsum(kept) - kept
-        in_order: Bools = position == before - (before[self.at] - begin)[self.search]
-        return in_order
 
     def _ambiguous(self, shared: Sequence[str]) -> Bools:
         ambiguous, inside = np.zeros(len(self.at), bool), np.ones(self.rows.height, bool)
@@ -141,12 +141,6 @@ class ShownRows:
     def _of_each(self, value: pl.Expr) -> pl.Series:
         each = self.rows.group_by("search_id", maintain_order=True).agg(value.alias("value"))
         return each["value"].alias(value.meta.output_name())
-
-    def _earliest(self) -> pl.Series:
-        late = np.iinfo(np.int64).max
-        times = self.rows["timestamp"].fill_null(late).to_numpy()
-        series = pl.Series("timestamp", np.minimum.reduceat(times, self.at) if len(self.at) else times)
-        return series.set(series == late, None)
 
     def _lists(self, listed: Bools, good: Bools) -> pa.LargeListArray:
         urls = self.rows["url"]

@@ -59,29 +59,28 @@ class Actions:
             left = left[~is_it]
         while len(left):
             key = keys[left[0]]
-            code = self._by_key[int(key)] = self._numbered(texts[int(left[0])])
+            text = texts[int(left[0])]
+            if len(self._texts) > _MOST_TEXTS:
+                raise InputError(
+                    f"clicks: column action has more than {_MOST_TEXTS:,} different texts, "
+                    f"such as {text!r:.60}; "
+                    "does this column hold the action? Name another by --column clicks.action=…"
+                )
+            action, kind = normalise_query(text) or "click", LEFT_OUT
+            is_wanted = action in self._wanted or ("auto" in self._wanted and action not in _NEVER)
+            if action == "click":
+                kind = CLICK
+            elif is_wanted and action not in OF_DWELL_TIMES:
+                if action not in self._signals:
+                    self._signals.append(action)
+                kind = SATISFIED + self._signals.index(action)
+            self._texts.append(text)
+            self._kinds.append(kind)
+            code = self._by_key[int(key)] = len(self._texts) - 1
             is_it = keys[left] == key
             codes[left[is_it]] = code
             left = left[~is_it]
         return codes
-
-    def _numbered(self, text: str) -> int:
-        if len(self._texts) > _MOST_TEXTS:
-            raise InputError(
-                f"clicks: column action has more than {_MOST_TEXTS:,} different texts, such as {text!r:.60}; "
-                "does this column hold the action? Name another by --column clicks.action=…"
-            )
-        action, kind = normalise_query(text) or "click", LEFT_OUT
-        is_wanted = action in self._wanted or ("auto" in self._wanted and action not in _NEVER)
-        if action == "click":
-            kind = CLICK
-        elif is_wanted and action not in OF_DWELL_TIMES:
-            if action not in self._signals:
-                self._signals.append(action)
-            kind = SATISFIED + self._signals.index(action)
-        self._texts.append(text)
-        self._kinds.append(kind)
-        return len(self._texts) - 1
 
 
 def masks_of_events(

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.actions import CLICK, Actions
-from clickassay.logs.arrays.clean_searches import Codes, count_faults, first_faults, nulls, out_of_range
+from clickassay.logs.arrays.clean_searches import count_faults, first_faults, nulls, out_of_range
 from clickassay.logs.arrays.columns import (
     NO_PLACE,
     NOT_GIVEN,
@@ -73,7 +73,17 @@ class ClickReader:
         wanted = rows.select("search_id", "timestamp", *self._columns(rows.collect_schema()))
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
         for chunk in itertools.chain([wanted.clear().collect()], chunks):
-            codes = self._faults(chunk)
+            by_fault = {
+                "null search_id": nulls(chunk["search_id"]),
+                "null timestamp": nulls(chunk["timestamp"]),
+                "time out of range": out_of_range(chunk["timestamp"], self._end_ms),
+            }
+            if self._by_url:
+                by_fault["null url"] = nulls(chunk["url"])
+            else:
+                by_fault["null position"] = nulls(chunk["position"])
+                by_fault["position below 1"] = numbers_in(chunk["position"], 1) < 1
+            codes = first_faults(chunk.height, CLICK_FAULTS, by_fault)
             parts.append(self._numbered(Chunk.of(chunk, codes)))
             is_click = self._are_clicks(parts[-1].clicks)
             if codes is not None:
@@ -108,19 +118,6 @@ class ClickReader:
             columns += [pl.col(name) if name in schema else none.alias(name) for name, none in absent.items()]
         is_text = schema["search_id"] == pl.String
         return [*columns, pl.col("search_id").hash().alias("search_id_key")] if is_text else columns
-
-    def _faults(self, rows: pl.DataFrame) -> Codes | None:
-        by_fault = {
-            "null search_id": nulls(rows["search_id"]),
-            "null timestamp": nulls(rows["timestamp"]),
-            "time out of range": out_of_range(rows["timestamp"], self._end_ms),
-        }
-        if self._by_url:
-            by_fault["null url"] = nulls(rows["url"])
-        else:
-            by_fault["null position"] = nulls(rows["position"])
-            by_fault["position below 1"] = numbers_in(rows["position"], 1) < 1
-        return first_faults(rows.height, CLICK_FAULTS, by_fault)
 
     def _numbered(self, chunk: Chunk) -> ReadClicks:
         ids = chunk.ids("search_id")

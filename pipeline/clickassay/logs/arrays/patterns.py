@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.core.settings import Settings
-from clickassay.logs.arrays.columns import Flags, Growing, Rows, Searches, Small
+from clickassay.logs.arrays.columns import Growing, Rows, Searches, Small
 from clickassay.logs.arrays.shown import LogTexts, lists_of
 from clickassay.patterns.digests import configuration_digests, ids_of
 from clickassay.patterns.funnel import LogFunnel
@@ -123,7 +123,12 @@ class PatternCounts:
             is_kept = self._shown.lists.query.values.take(lists) >= 0
             is_begun[lists[is_kept]] = is_shown[lists[is_kept & on_first_page]] = True
             sessions = np.add.reduceat(section.sessions, starts, dtype=np.int64)
-            begun.append(_by_market(lists, is_kept, on_first_page, sessions, self._shown))
+            of_lists = np.maximum(self._shown.lists.query.values.take(lists), 0)
+            out, left_out = np.flatnonzero(~is_kept), self._shown.lists.left_out
+            markets = self._shown.queries.texts["market"].gather(of_lists)
+            markets = markets.scatter(out, [left_out[number] for number in lists[out].tolist()])
+            columns = {"market": markets, "is_kept": is_kept, "first": on_first_page, "sessions": sessions}
+            begun.append(_summed([pl.DataFrame(columns, schema=_BEGUN)], "sessions"))
         known = self._shown.queries
         is_used = np.zeros(len(known.normal_texts), bool)
         is_used[known.pair.values.take(self._shown.lists.query.values.take(np.flatnonzero(is_begun)))] = True
@@ -231,17 +236,6 @@ def _summed(frames: Sequence[pl.DataFrame], what: str) -> pl.DataFrame:
 
 def _added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(parts).group_by("list", "fold", "outcome").agg(pl.all().sum())
-
-
-def _by_market(
-    lists: Rows, is_kept: Flags, on_first_page: Flags, sessions: Rows, shown: LogTexts
-) -> pl.DataFrame:
-    """Return sessions by market, whether their query is kept, and whether they begin on a first page."""
-    markets = shown.queries.texts["market"].gather(np.maximum(shown.lists.query.values.take(lists), 0))
-    out = np.flatnonzero(~is_kept)
-    markets = markets.scatter(out, [shown.lists.left_out[number] for number in lists[out].tolist()])
-    columns = {"market": markets, "is_kept": is_kept, "first": on_first_page, "sessions": sessions}
-    return _summed([pl.DataFrame(columns, schema=_BEGUN)], "sessions")
 
 
 def _pattern_pieces(

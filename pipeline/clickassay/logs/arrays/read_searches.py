@@ -51,7 +51,16 @@ class SearchReader:
         """
         parts, faults = [] if carried is None else [carried], Counter[str]()
         schema = rows.collect_schema()
-        wanted = rows.select(*schema.names(), *self._keys(schema))
+        query, results = query_key(QUERY), pl.col("results")
+        keys = [query.alias("query_key"), (results.hash(_LIST) ^ query.hash(_LIST)).alias("list_key")]
+        keys += [
+            pl.col(name).hash().alias(f"{name}_key")
+            for name in ("search_id", "user_id")
+            if schema[name] == pl.String
+        ]
+        if self._only_judged:
+            keys.append(pl.col("market").hash(_LEFT_OUT).alias("market_key"))
+        wanted = rows.select(*schema.names(), *keys)
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
         for chunk in itertools.chain([wanted.clear().collect()], chunks):
             codes = faults_of_searches(chunk, self._end_ms)
@@ -61,16 +70,6 @@ class SearchReader:
             parts.append(self._numbered(Chunk.of(chunk, codes), health))
             report(chunk.height)
         return Searches.concat(parts), faults
-
-    def _keys(self, schema: pl.Schema) -> list[pl.Expr]:
-        query, results = query_key(QUERY), pl.col("results")
-        keys = [query.alias("query_key"), (results.hash(_LIST) ^ query.hash(_LIST)).alias("list_key")]
-        keys += [
-            pl.col(name).hash().alias(f"{name}_key")
-            for name in ("search_id", "user_id")
-            if schema[name] == pl.String
-        ]
-        return [*keys, pl.col("market").hash(_LEFT_OUT).alias("market_key")] if self._only_judged else keys
 
     def _numbered(self, chunk: Chunk, health: LogCounts | None) -> Searches:
         if self._only_judged:

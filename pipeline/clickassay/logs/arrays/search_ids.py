@@ -42,7 +42,18 @@ def ambiguous_ids(
         again = _with_ids(searches.select("search_id"), _fingerprints(carried["search_id"]))
         repeated = np.union1d(repeated, _fingerprints(again["search_id"]))
         searches = pl.concat([searches, carried.lazy()])
-    ids = _used_by_several(searches, repeated, end_ms)
+    # of the repeated ids those whose usable searches differ in user or time
+    named = ("search_id", "user_id", "timestamp")
+    rows = _with_ids(searches.select(named), repeated).unique()
+    texts = rows["search_id"].drop_nulls().unique()
+    if len(distinct(_fingerprints(texts))) < len(texts):
+        raise EngineError("two search ids share a fingerprint; nothing was written")
+    differing = rows.filter(pl.col("search_id").is_duplicated())["search_id"].unique()
+    whole = _with_ids(searches, _fingerprints(differing))
+    faults = faults_of_searches(whole, end_ms)
+    usable = whole if faults is None else whole.filter(pl.Series(faults == 0))
+    searched = usable.select(named).unique()
+    ids = searched.filter(pl.col("search_id").is_duplicated())["search_id"].unique().sort()
     known = pl.concat([ids, pl.Series("search_id", before, dtype=ids.dtype)]).unique()
     return AmbiguousIds(ids, np.sort(_fingerprints(known)), repeated)
 
@@ -92,21 +103,6 @@ def _ascending(ids: pl.LazyFrame) -> bool:
     ids.sink_batches(each, chunk_size=_CHUNK_ROWS, maintain_order=True)
     ranges.sort()
     return in_order and all(last < first for (_, last), (first, _) in pairwise(ranges))
-
-
-def _used_by_several(searches: pl.LazyFrame, repeated: Rows, end_ms: int) -> pl.Series:
-    """Return the repeated ids whose usable searches differ in user or time, sorted."""
-    named = ("search_id", "user_id", "timestamp")
-    rows = _with_ids(searches.select(named), repeated).unique()
-    texts = rows["search_id"].drop_nulls().unique()
-    if len(distinct(_fingerprints(texts))) < len(texts):
-        raise EngineError("two search ids share a fingerprint; nothing was written")
-    differing = rows.filter(pl.col("search_id").is_duplicated())["search_id"].unique()
-    whole = _with_ids(searches, _fingerprints(differing))
-    faults = faults_of_searches(whole, end_ms)
-    usable = whole if faults is None else whole.filter(pl.Series(faults == 0))
-    searched = usable.select(named).unique()
-    return searched.filter(pl.col("search_id").is_duplicated())["search_id"].unique().sort()
 
 
 def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -> pl.Series:
