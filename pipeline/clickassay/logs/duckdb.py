@@ -65,19 +65,7 @@ class DuckDBEngine:
         self._numbers = itertools.count(1)
         self._tables: set[str] = set()
         self._fetched_to: defaultdict[str, list[Path]] = defaultdict(list)
-        config: dict[str, Any] = {
-            "temp_directory": str(folder / "spilled"),
-            "memory_limit": f"{memory_limit or min(_ENOUGH_BYTES, int(0.8 * memory_bytes()))}B",
-            "preserve_insertion_order": False,
-            # steps are written so that the right side of a join is the small one; guesses are often wrong
-            "disabled_optimizers": "join_order,build_side_probe_side",
-            # all that the steps need is built in
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-        }
-        if threads is not None:
-            config["threads"] = threads
-        self._connection = duckdb.connect(config=config)
+        self._connection = duckdb.connect(config=_config(folder, threads, memory_limit))
         with self.translated_errors():
             self._connection.execute(sql_text("macros/duckdb"))
 
@@ -195,6 +183,20 @@ class DuckDBEngine:
                 remedy = reading_remedy(error, "check that the files are complete")
                 raise InputError(f"cannot read the log: {text}; {remedy}") from error
             raise EngineError(f"DuckDB failed: {text}") from error
+
+
+def _config(folder: Path, threads: int | None, memory_limit: int | None) -> dict[str, Any]:
+    config: dict[str, Any] = {
+        "temp_directory": str(folder / "spilled"),
+        "memory_limit": f"{memory_limit or min(_ENOUGH_BYTES, int(0.8 * memory_bytes()))}B",
+        "preserve_insertion_order": False,
+        # steps are written so that the right side of a join is the small one; guesses would often be wrong
+        "disabled_optimizers": "join_order,build_side_probe_side",
+        # all that the steps need is built in
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    return config if threads is None else {**config, "threads": threads}
 
 
 def _marked(rows: DuckDBPyRelation, *, carried: bool) -> DuckDBPyRelation:
