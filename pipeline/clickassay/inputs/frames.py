@@ -273,12 +273,7 @@ def opened_table(
         objects = [found for _, found in rows.json_objects(file, lines(file), Counter())]
         if len(objects) == 1 and (rows.is_by_query(objects[0]) or all(map(is_list, objects[0].values()))):
             return objects[0]
-        columns = {column for found in objects for column in found}
-        values = {
-            column: [None if found.get(column) is None else str(found[column]) for found in objects]
-            for column in sorted(columns)
-        }
-        return pl.DataFrame(values, schema=dict.fromkeys(values, pl.String)).lazy()
+        return _as_texts({column for found in objects for column in found}, objects).lazy()
     header = rows.header_of(first.decode("utf-8", errors="replace"))
     keys = {column_key(name) for name in header}
     needed = [
@@ -295,3 +290,11 @@ def _of_delimited(file: Path) -> pl.DataFrame:
             raise malformed(file, number, ",".join(row), expected=f"{len(header)} columns, as in its header")
     cells = {name.strip(): [row[place].strip() for _, row in found] for place, name in enumerate(header)}
     return pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String))
+
+
+def _as_texts(columns: Collection[str], objects: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    values = {
+        column: [None if found.get(column) is None else str(found[column]) for found in objects]
+        for column in sorted(columns)
+    }
+    return pl.DataFrame(values, schema=dict.fromkeys(values, pl.String))
