@@ -110,12 +110,22 @@ def compare_judges(
     shares = once.group_by("judge", "grade").agg(rows=pl.len().cast(pl.Int64))
     again = rows.group_by(key).agg(times=pl.len(), equal=pl.col("grade").n_unique() == 1)
     again = again.filter(pl.col("times") > 1).group_by("judge").agg(pl.len(), pl.col("equal").sum())
+    columns = [f"grade of {name}" for name in judges]
+    named = once.with_columns(judge=pl.format("grade of {}", "judge"))
+    wide = named.pivot("judge", index=["query", "url"], values="grade", maintain_order=True)
+    lowest, highest = (pl.min_horizontal(columns), pl.max_horizontal(columns))
+    apart = wide.with_columns(apart=highest - lowest).filter(pl.col("apart") > 0)
+    ordered = apart.sort("apart", "query", "url", descending=[True, False, False])
+    if _named(once):  # other tools know them as they are written
+        written = once.unique(["query", "url"], keep="first").select("query", "url", "topic", "doc")
+        ordered = ordered.join(written, on=["query", "url"], maintain_order="left")
+        ordered = ordered.with_columns(query="topic", url="doc")
     return JudgesCompared(
         judges,
         pl.concat(parts),
         CONFUSION.canonical(pl.concat([confusion(names, pair) for names, pair in pairs.items()])),
         SHARES.canonical(shares.with_columns(share=pl.col("rows") / pl.col("rows").sum().over("judge"))),
-        _sheet(judges, once),
+        ordered.select("query", "url", pl.lit(None, pl.Int8).alias("grade"), *columns),
         {judge: (int(results), int(equal)) for judge, results, equal in again.sort("judge").iter_rows()},
         BIAS.canonical(pl.concat([bias(names, pair, classes, size) for names, pair in pairs.items()])),
     )
@@ -140,17 +150,3 @@ def judged_by_both(judges: tuple[str, ...], rows: pl.DataFrame) -> dict[tuple[st
 
 def _named(rows: pl.DataFrame) -> list[str]:
     return [name for name in ("topic", "doc") if name in rows.columns]
-
-
-def _sheet(judges: tuple[str, ...], once: pl.DataFrame) -> pl.DataFrame:
-    columns = [f"grade of {name}" for name in judges]
-    named = once.with_columns(judge=pl.format("grade of {}", "judge"))
-    wide = named.pivot("judge", index=["query", "url"], values="grade", maintain_order=True)
-    lowest, highest = (pl.min_horizontal(columns), pl.max_horizontal(columns))
-    apart = wide.with_columns(apart=highest - lowest).filter(pl.col("apart") > 0)
-    ordered = apart.sort("apart", "query", "url", descending=[True, False, False])
-    if _named(once):  # other tools know them as they are written
-        written = once.unique(["query", "url"], keep="first").select("query", "url", "topic", "doc")
-        ordered = ordered.join(written, on=["query", "url"], maintain_order="left")
-        ordered = ordered.with_columns(query="topic", url="doc")
-    return ordered.select("query", "url", pl.lit(None, pl.Int8).alias("grade"), *columns)
