@@ -137,8 +137,8 @@ class InspectResult(Result):
             )
         named = sources if path is None else _tables(path)
         if path is not None and not named:
-            found = _guessed(path)
-            if found is None:
+            found = found_project(path) if path.is_dir() and not own_folder(path) else None
+            if found is None or "searches" not in found.sources or not found.column:
                 return cls._of_place(path, quick=quick, progress=progress)
             told = "" if found.missing or Path(PROJECT).exists() else project_text(found, Path(), settings)
             settings = _as_found(settings, found)
@@ -231,14 +231,6 @@ def _as_found(settings: Settings, found: "FoundProject") -> Settings:
     )
     scale = {name: value for name, value in own.items() if name in grades}
     return Settings(**said | scale | {"column": (*settings.column, *guessed)})
-
-
-def _guessed(path: Path) -> "FoundProject | None":
-    """Return the tables of a folder whose columns have other names; None unless searches are among them."""
-    if not path.is_dir() or own_folder(path):
-        return None
-    found = found_project(path)
-    return found if "searches" in found.sources and found.column else None
 
 
 def _project(named: Mapping[str, Source], settings: Settings) -> str:

@@ -118,7 +118,6 @@ class TableOrStore:
     force: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse both."""
         if self.out is not None and self.store is not None:
             raise SettingsError("give either --out or --store")
 

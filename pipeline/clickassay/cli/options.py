@@ -42,7 +42,6 @@ class Format:
     json: JSON = False
 
     def __post_init__(self) -> None:
-        """Refuse both at once."""
         if self.csv and self.json:
             raise SettingsError("give --csv or --json, not both")
 

@@ -93,9 +93,6 @@ def _interval(value: Floats, without: list[Floats]) -> tuple[Floats, Floats]:
     return value - half, value + half
 
 
-# ---- for other tools ----------------------------------------------------------------------------
-
-
 def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
     """Return the files of a format, by name.
 

@@ -253,7 +253,6 @@ def _recognised(path: str) -> FoundTable | None:
 
 
 def _is_imported(seen: Recognised) -> bool:
-    """Tell whether an importer reads a file."""
     return bool(seen.command) and seen.layout.name not in CANONICAL
 
 

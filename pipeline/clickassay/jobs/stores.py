@@ -160,9 +160,6 @@ def _counted(funnel: pl.DataFrame, source: str, step: str) -> int:
     return int(funnel.filter(source=source, step=step)["rows"].sum())
 
 
-# ---- plans: nothing is written --------------------------------------------------------------------
-
-
 @with_scratch("out")
 def plan_table(sources: Sources, out: Path, settings: Settings, *, force: bool = False) -> RunPlan:
     """Plan what `make_patterns` would do with the same arguments; nothing is written.

@@ -158,9 +158,6 @@ def _other_judgments(run: Run) -> ReportError:
     )
 
 
-# ---- one list -----------------------------------------------------------------------------------------
-
-
 NONE = "-"
 """How a result without a grade is written."""
 

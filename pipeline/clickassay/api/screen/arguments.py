@@ -63,7 +63,9 @@ def checked(
         try:
             bound.arguments[name] = adapter.validate_python(plain(value))
         except ValidationError as error:
-            raise SettingsError(f"{name}: found {_shown(value)}, expected {_in_words(hint)}") from error
+            text = repr(value)
+            found = type(value).__name__ if "\n" in text else text[:60]  # of a table or a result its type
+            raise SettingsError(f"{name}: found {found}, expected {_in_words(hint)}") from error
     return bound
 
 
@@ -73,12 +75,6 @@ _INSTEAD = {
     "metrics": ("measures", "metric"), "columns": ("column",), "folder": ("out",), "path": ("out",),
 }  # fmt: skip
 """What other functions and tools call an argument."""
-
-
-def _shown(value: object) -> str:
-    """Return a value in a line; of a table or a result its type."""
-    text = repr(value)
-    return type(value).__name__ if "\n" in text else text[:60]
 
 
 @cache

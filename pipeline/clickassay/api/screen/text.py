@@ -36,13 +36,8 @@ def text_of(parts: Iterable[Part]) -> str:
         if isinstance(part, ShownTable):
             print_table(console, part)
         else:
-            print_line(console, part)
+            console.print(terminal(without_secrets(part)), soft_wrap=True)
     return written.getvalue().rstrip("\n")
-
-
-def print_line(console: Console, line: str) -> None:
-    """Print a line, however wide; what a terminal would obey is spelled out, and secrets are left out."""
-    console.print(terminal(without_secrets(line)), soft_wrap=True)
 
 
 def print_table(console: Console, shown: ShownTable) -> None:

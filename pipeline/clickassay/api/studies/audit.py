@@ -168,8 +168,8 @@ class AuditResult(Result):
         for convention in significant["convention"].unique(maintain_order=True):
             own = significant.filter(significant["convention"] == convention)
             changes = [
-                f"{SAID.get(change, change)} against {', '.join(own.filter(own['change'] == change)['other'])}"
-                for change in own["change"].unique(maintain_order=True)
+                f"{SAID.get(what, what)} against {', '.join(own.filter(own['change'] == what)['other'])}"
+                for what in own["change"].unique(maintain_order=True)
             ]
             yield f"  {convention}: {'; '.join(changes)}"
         if within:

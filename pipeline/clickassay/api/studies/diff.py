@@ -124,7 +124,23 @@ class DiffResult(Result):
         )
         yield from _sizes(comparison)
         yield from _numbers(comparison)
-        yield from order_sentences(comparison)
+        a, b = comparison.names
+        turned = comparison.flips.filter(what=REVERSED)
+        for row in turned.head(MOST_NAMED).iter_rows(named=True):
+            pair = (row["metric_a"], row["metric_b"])
+            up, down = pair if row["difference_a"] > 0 else reversed(pair)
+            yield (
+                f"{up} is significantly better than {down} in {a}, and significantly worse in {b} "
+                f"({row['click_metric']}, {SampleKey.of(row).label})"
+            )
+        if turned.height > MOST_NAMED:
+            yield f"and {turned.height - MOST_NAMED:,} more such pairs"
+        once = comparison.flips.height - turned.height
+        if not turned.height:
+            yield "No pair of metrics swapped places significantly."
+        if once:
+            what = f"{plural(once, 'comparison')} of two metrics {'is' if once == 1 else 'are'} significant"
+            yield f"{what} in one run only, which is not evidence of a change."
 
     def findings(self) -> Iterator[Part]:
         """Yield which changes are findings, where any change could be one."""
@@ -211,27 +227,6 @@ def _numbers(comparison: RunComparison) -> Iterator[Part]:
 
 def _signed(value: float) -> str:
     return f"{value:+.3f}" if value == 0 or abs(value) >= 0.0005 else f"{value:+.0e}"
-
-
-def order_sentences(comparison: RunComparison) -> Iterator[str]:
-    """Yield which pairs of metrics changed places, and how many are significant in one run alone."""
-    a, b = comparison.names
-    turned = comparison.flips.filter(what=REVERSED)
-    for row in turned.head(MOST_NAMED).iter_rows(named=True):
-        pair = (row["metric_a"], row["metric_b"])
-        up, down = pair if row["difference_a"] > 0 else reversed(pair)
-        yield (
-            f"{up} is significantly better than {down} in {a}, and significantly worse in {b} "
-            f"({row['click_metric']}, {SampleKey.of(row).label})"
-        )
-    if turned.height > MOST_NAMED:
-        yield f"and {turned.height - MOST_NAMED:,} more such pairs"
-    once = comparison.flips.height - turned.height
-    if not turned.height:
-        yield "No pair of metrics swapped places significantly."
-    if once:
-        what = f"{plural(once, 'comparison')} of two metrics {'is' if once == 1 else 'are'} significant"
-        yield f"{what} in one run only, which is not evidence of a change."
 
 
 def _table(

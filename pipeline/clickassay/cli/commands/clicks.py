@@ -58,7 +58,6 @@ class FitOptions:
     ] = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse a number that is no count."""
         if not 0 <= self.pseudo_count <= 1e6:
             raise SettingsError(
                 f"--pseudo-count {self.pseudo_count}: expected a number from 0 to a million, e.g. 1"

@@ -61,9 +61,6 @@ def inspect(
         raise typer.Exit(ExitCode.FINDING)
 
 
-# ---- a finished run --------------------------------------------------------------------------------
-
-
 def explore(
     run_folder: RUN,
     settings: Annotated[Settings, settings_of("min_users")],

@@ -16,7 +16,6 @@ from clickassay.core.settings import Settings, load_settings
 from clickassay.core.text.words import plural, visible
 
 if TYPE_CHECKING:
-    from clickassay.studies.labelling.estimate import PlanEstimate
     from clickassay.studies.labelling.plan_folder import JudgmentProposal, LabelPlan
 
 SHOWN = 10
@@ -162,7 +161,6 @@ def plan(
 
 
 def _tell_proposal(proposal: "JudgmentProposal", out: Path, *, json: bool) -> None:
-    """Say what is to be judged next for a run."""
     from clickassay.core.records import SampleKey
 
     queries, results = proposal.queries.height, proposal.to_label.height
@@ -247,13 +245,7 @@ def estimate(
         found = estimate_plan(made, judgments, on_scale)
     if json:
         write_json({"answer": answer(made, found), **asdict(found)})
-    else:
-        _show_estimate(made, found)
-
-
-def _show_estimate(made: "LabelPlan", found: "PlanEstimate") -> None:
-    from clickassay.studies.labelling.estimate import answer
-
+        return
     say(f"{answer(made, found)}.")
     for caution in () if found.estimate is None else found.estimate.cautions:
         say(f"Warning: {caution}")

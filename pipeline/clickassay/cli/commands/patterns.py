@@ -20,7 +20,6 @@ from clickassay.core.text.words import plural, utc_text
 
 if TYPE_CHECKING:
     from clickassay.jobs.inputs import Sources
-    from clickassay.logs.batches import RunPlan
 
 
 stores = typer.Typer(
@@ -42,7 +41,6 @@ class TablePlace:
     force: FORCE = False
 
     def __post_init__(self) -> None:
-        """Refuse both."""
         if self.out is not None and self.store is not None:
             raise typer.BadParameter("give either --out or --store")
 
@@ -90,8 +88,7 @@ def patterns(
         raise SettingsError("--judgments requires --only-judged; add it, or remove --judgments")
     place = place.or_of(inputs.project)
     if dry_run:
-        plan = _plan(inputs, place, settings, quiet=quiet)
-        write_json(_plain(plan)) if json else _show_plan(plan)
+        _show_plan(inputs, place, settings, json=json, quiet=quiet)
         return
     from clickassay.api.patterns import PatternsResult, TableOrStore
 
@@ -109,32 +106,32 @@ def _sources(inputs: Given, settings: Settings) -> "Sources":
     return sources if settings.only_judged else replace(sources, judgments=None)
 
 
-def _plan(inputs: Given, place: TablePlace, settings: Settings, *, quiet: bool) -> "RunPlan":
+def _show_plan(inputs: Given, place: TablePlace, settings: Settings, *, json: bool, quiet: bool) -> None:
     from clickassay.jobs.stores import plan_store, plan_table
 
     if settings.engine != "arrays":
         raise SettingsError(f"--dry-run supports the engine arrays only; remove --engine {settings.engine}")
     with shown_progress(quiet=quiet) as progress:
         progress(Event("looking at the log"))
+        sources = _sources(inputs, settings)
         if place.store is not None:
-            return plan_store(_sources(inputs, settings), Path(place.store), settings)
-        return plan_table(_sources(inputs, settings), Path(place.out or ""), settings, force=place.force)
-
-
-def _plain(plan: "RunPlan") -> dict[str, object]:
-    return {
-        "folder": str(plan.place),
-        "searches": asdict(plan.searches),
-        "clicks": asdict(plan.clicks),
-        "batches": len(plan.windows),
-        "wall_seconds": plan.wall_seconds,
-        "memory_bytes": plan.memory_bytes,
-        "written_bytes": plan.written_bytes,
-        "note": plan.note(),
-    }
-
-
-def _show_plan(plan: "RunPlan") -> None:
+            plan = plan_store(sources, Path(place.store), settings)
+        else:
+            plan = plan_table(sources, Path(place.out or ""), settings, force=place.force)
+    if json:
+        write_json(
+            {
+                "folder": str(plan.place),
+                "searches": asdict(plan.searches),
+                "clicks": asdict(plan.clicks),
+                "batches": len(plan.windows),
+                "wall_seconds": plan.wall_seconds,
+                "memory_bytes": plan.memory_bytes,
+                "written_bytes": plan.written_bytes,
+                "note": plan.note(),
+            }
+        )
+        return
     names, rows = plan.table()
     show_table(names, rows, numbers=names[1:])
     for name, text in plan.lines():

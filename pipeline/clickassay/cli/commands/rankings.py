@@ -43,7 +43,6 @@ class NumbersFormat:
     json: JSON = False
 
     def __post_init__(self) -> None:
-        """Refuse two formats at once."""
         if self.json and self.format not in {"text", "json"}:
             raise SettingsError("give --format or --json, not both")
 

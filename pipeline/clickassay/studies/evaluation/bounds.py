@@ -60,15 +60,6 @@ class Holes:
         return replace(lists, grades=filled, pool=pool, known_relevant=known_relevant)
 
 
-def find_holes(lists: Lists, cut: int | None) -> Holes:
-    """Return the results without a grade; those below the cut too, as they count among the query's."""
-    query = np.repeat(np.arange(len(lists.queries)), lists.returned)
-    rows = np.flatnonzero(lists.grades < 0)
-    rank = rows - lists.starts[query[rows]] + 1
-    inside = np.ones(len(rows), dtype=np.bool_) if cut is None else rank <= cut
-    return Holes(lists, rows, query[rows], rank, inside)
-
-
 # ---- pairs in the wrong order -----------------------------------------------------------------------------
 
 
@@ -249,7 +240,11 @@ def measure_bounds(measure: Measure, lists: Lists, settings: Settings) -> Bounds
     top = max(lists.max_grade, given.get("max_rel") or settings.max_grade)
     if given.get("gains") is not None:
         top = len(given["gains"]) - 1
-    asked = _Asked(measure, settings, find_holes(lists, measure.depth), top, given)
+    query = np.repeat(np.arange(len(lists.queries)), lists.returned)
+    rows = np.flatnonzero(lists.grades < 0)
+    rank = rows - lists.starts[query[rows]] + 1
+    inside = np.ones(len(rows), dtype=np.bool_) if measure.depth is None else rank <= measure.depth
+    asked = _Asked(measure, settings, Holes(lists, rows, query[rows], rank, inside), top, given)
     values = measure_values(measure, lists, settings)
     if not len(asked.holes.rows):
         return Bounds(values, values)

@@ -99,9 +99,6 @@ def _pool(query: Sizes, grade: Sizes, queries: int, max_grade: int) -> Sizes:
     return np.bincount(cells, minlength=queries * (max_grade + 1)).reshape(queries, max_grade + 1)
 
 
-# ---- what runs and judgments have in common ----------------------------------------------------------
-
-
 Pairs = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 """Rows query, doc, …, or a dict ``{query: {doc: number}}``."""
 

@@ -25,10 +25,9 @@ from clickassay.core.settings import Settings
 from clickassay.core.text.words import did_you_mean, listed
 from clickassay.findings.arrays import folds_of, graded_sample, sample_without
 from clickassay.findings.run import Run
-from clickassay.metrics.catalogue import METRICS
+from clickassay.metrics.catalogue import named_measure
 from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, refuse_ips, signal_of
-from clickassay.metrics.definition import Measure
-from clickassay.metrics.names import parse, spell_out, without_aliases
+from clickassay.metrics.names import spell_out
 from clickassay.studies.runs_compared.noise import mean_intervals
 from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
 
@@ -113,10 +112,10 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
         return name.strip()
     if click_metric(name) is not None:
         raise SettingsError(f"{name} is a click metric, and an offline metric was expected, such as ERR")
-    wanted = _measure(name)
+    wanted = named_measure(name)
     for column in columns:
         try:
-            spelled = spell_out(_measure(column), settings)
+            spelled = spell_out(named_measure(column), settings)
         except SettingsError:  # a column that this version does not know
             spelled = None
         if column == str(wanted) or spelled == spell_out(wanted, settings):
@@ -126,10 +125,6 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
         f"{run} does not have the metric {wanted}; it has {has}: name one of these, or make the run again "
         f"with --metric '{wanted}'"
     )
-
-
-def _measure(name: str) -> Measure:
-    return parse(without_aliases(name.strip(), METRICS), METRICS)
 
 
 # ---- sizes --------------------------------------------------------------------------------------------
