@@ -221,9 +221,6 @@ def drop_output(stream: IO[str]) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-# ---- what a report of a fault has --------------------------------------------------------------------
-
-
 def fault_file(error: BaseException) -> Path:
     """Write what a report of a fault needs into a file of this user's; return it.
 

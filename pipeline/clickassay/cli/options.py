@@ -126,7 +126,6 @@ def options_of(function: Callable[..., Any], *names: str, but: Collection[str] =
 
 
 def _option(name: str, kind: Any, meaning: Help, default: object) -> inspect.Parameter:  # noqa: ANN401
-    """Return the option or argument that a parameter of a function makes."""
     needed = default is inspect.Parameter.empty
     written, kind = kind, meaning.typed or _type_of(kind)
     text = f"{meaning.meaning}{meaning.again}{f' [default: {meaning.default}]' if meaning.default else ''}"

@@ -299,7 +299,6 @@ def import_ubi(
 def _import(
     read: "Callable[..., Imported]", *inputs: object, json: bool, quiet: bool, **options: object
 ) -> None:
-    """Import with progress, and show what was counted."""
     with shown_progress(quiet=quiet) as progress:
         imported = read(*inputs, **options, progress=progress)
     if json:

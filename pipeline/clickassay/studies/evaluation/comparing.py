@@ -112,9 +112,6 @@ def _randomisation_test(difference: Floats, rng: "np.random.Generator") -> Float
     return share
 
 
-# ---- the order of runs --------------------------------------------------------------------------------
-
-
 FEWEST = 3
 """Runs that a leaderboard needs: of two, the comparison says all."""
 
@@ -162,9 +159,6 @@ def _ranges(runs: Sequence[str], different: Sequence[tuple[str, str]]) -> list[t
     pairs = [sorted((place[one], place[two])) for one, two in different]
     ends = [min((two for one, two in pairs if one >= at), default=len(runs)) for at in range(len(runs))]
     return [tuple(runs[at:end]) for at, end in enumerate(ends) if at == 0 or end > ends[at - 1]]
-
-
-# ---- classes of queries -------------------------------------------------------------------------------
 
 
 UNKNOWN = "unknown"

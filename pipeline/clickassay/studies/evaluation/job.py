@@ -92,9 +92,6 @@ def run_names(runs: Sequence[Path], what: str = "run") -> dict[str, Path]:
     return named
 
 
-# ---- as text ----------------------------------------------------------------------------------
-
-
 def as_tsv(result: EvaluatedFiles, *, per_query: bool) -> str:
     """Return lines ``measure<TAB>query<TAB>value`` as trec_eval prints them, with all digits.
 
@@ -176,9 +173,6 @@ WRITERS: Mapping[str, Callable[..., str]] = {
 def shown_tables(result: EvaluatedFiles, *, per_query: bool) -> tuple[ReportTable, ...]:
     """Return the tables as they are shown to people."""
     return evaluation_tables(result.evaluation.frames, per_query=per_query)
-
-
-# ---- as a folder ------------------------------------------------------------------------------
 
 
 def write_evaluation(

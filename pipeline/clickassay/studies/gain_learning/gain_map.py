@@ -110,9 +110,6 @@ def _centred(groups: Integers, weights: Floats, observed: Observations) -> Agree
     return replace(raw, clicks=raw.deviations(observed.clicks))
 
 
-# ---- the map ------------------------------------------------------------------------------------------
-
-
 Positions = Literal["fixed", "free", "gamma"]
 """The part of phi to learn: nothing, each value, or gamma, the probability to go on when not satisfied."""
 

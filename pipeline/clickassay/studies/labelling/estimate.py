@@ -96,9 +96,6 @@ def estimate(
     )
 
 
-# ---- of a plan ----------------------------------------------------------------------------------------
-
-
 MIN_DRAWS = 2
 """Labelled draws that an estimate needs."""
 

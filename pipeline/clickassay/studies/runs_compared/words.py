@@ -44,9 +44,6 @@ MOST_NAMED = 3
 _KINDS = (INPUT, SETTING, VERSION, OTHER)
 
 
-# ---- in words ---------------------------------------------------------------------------------
-
-
 def headline(diff: RunComparison) -> str:
     """Return what changed in sentences: means of metrics and of clicks first, then correlations."""
     return " ".join(sentences(diff))
