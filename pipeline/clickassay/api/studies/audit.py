@@ -160,20 +160,7 @@ class AuditResult(Result):
         for reason in out["reason"].unique(maintain_order=True):
             names = out.filter(out["reason"] == reason)["convention"]
             yield f"Not computed, since it {reason}: {', '.join(names)}"
-        changed = self.changed.join(rows, on="convention", how="semi")
-        within = changed.filter(changed["change"] == WITHIN_NOISE).height
-        significant = changed.filter(changed["change"] != WITHIN_NOISE)
-        if significant.height:
-            yield "Changed comparisons with other metrics, when one convention alone changes:"
-        for convention in significant["convention"].unique(maintain_order=True):
-            own = significant.filter(significant["convention"] == convention)
-            changes = [
-                f"{SAID.get(what, what)} against {', '.join(own.filter(own['change'] == what)['other'])}"
-                for what in own["change"].unique(maintain_order=True)
-            ]
-            yield f"  {convention}: {'; '.join(changes)}"
-        if within:
-            yield f"Also reversed, but not significant before or after: {within}"
+        yield from _changes(self.changed.join(rows, on="convention", how="semi"))
         yield (
             f"{self.name}, {sample.key.label}: "
             f"{len(sample.queries):,} queries, {len(sample.sessions):,} configurations; * marks the run's own"
@@ -297,3 +284,19 @@ def _with_interval(row: Row, names: tuple[str, str, str], form: str) -> str:
     # + 0.0 after rounding: -0.000 is printed as 0
     number, *ends = (None if one is None else f"{round(one, 3) + 0.0:{form}}" for one in (value, low, high))
     return str(number) if None in ends else f"{number} ({ends[0]} to {ends[1]})"
+
+
+def _changes(changed: pl.DataFrame) -> Iterator[str]:
+    within = changed.filter(changed["change"] == WITHIN_NOISE).height
+    significant = changed.filter(changed["change"] != WITHIN_NOISE)
+    if significant.height:
+        yield "Changed comparisons with other metrics, when one convention alone changes:"
+    for convention in significant["convention"].unique(maintain_order=True):
+        own = significant.filter(significant["convention"] == convention)
+        changes = [
+            f"{SAID.get(change, change)} against {', '.join(own.filter(own['change'] == change)['other'])}"
+            for change in own["change"].unique(maintain_order=True)
+        ]
+        yield f"  {convention}: {'; '.join(changes)}"
+    if within:
+        yield f"Also reversed, but not significant before or after: {within}"

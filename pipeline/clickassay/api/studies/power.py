@@ -95,25 +95,7 @@ class PowerResult(Result):
                 "The difference is the pilot's own, which is uncertain: 95% CI "
                 f"{pilot.ci_low:.3g} to {pilot.ci_high:.3g}. Set the one that matters with --difference."
             )
-        per_query = pilot.sessions / pilot.queries
-        heads = ("sessions per query", "judged queries", "95% range", "configurations", "sessions")
-        rows = []
-        for need in analysis.required:
-            if per_query * need.factor < 1:
-                continue  # most queries would be gone
-            times = "as in the pilot" if need.factor == 1 else f"{need.factor:g} times"
-            span = f"{need.fewest:,} to {need.most:,}"
-            lists = "" if need.configurations is None else f"{need.configurations:,}"
-            rows.append(
-                (
-                    f"{per_query * need.factor:,.1f} ({times})",
-                    f"{need.queries:,}",
-                    span,
-                    lists,
-                    f"{need.sessions:,}",
-                )
-            )
-        yield ShownTable(heads, rows, heads)
+        yield _sizes(analysis.required, pilot.sessions / pilot.queries)
         yield (
             "Judged queries: their average over the standard errors that are plausible; range: what would do "
             "if the error were known. A longer log also shows more rankings, which need judging too. "
@@ -218,6 +200,27 @@ def analysed(  # noqa: PLR0913 - one for each choice
         smallest_difference=smallest_difference(pilot, alpha=each, power=power),
         required=required_sizes(pilot, wanted, FACTORS, alpha=each, power=power),
     )
+
+
+def _sizes(sizes: tuple[RequiredSize, ...], per_query: float) -> ShownTable:
+    heads = ("sessions per query", "judged queries", "95% range", "configurations", "sessions")
+    rows = []
+    for need in sizes:
+        if per_query * need.factor < 1:
+            continue  # most queries would be gone
+        times = "as in the pilot" if need.factor == 1 else f"{need.factor:g} times"
+        span = f"{need.fewest:,} to {need.most:,}"
+        lists = "" if need.configurations is None else f"{need.configurations:,}"
+        rows.append(
+            (
+                f"{per_query * need.factor:,.1f} ({times})",
+                f"{need.queries:,}",
+                span,
+                lists,
+                f"{need.sessions:,}",
+            )
+        )
+    return ShownTable(heads, rows, heads)
 
 
 def pair_of(given: str | tuple[str, str]) -> tuple[str, str]:
