@@ -156,7 +156,7 @@ def test_a_table_shows_values_and_states_and_lines_say_why():
         "INCONCLUSIVE correlation(ERR, MeanRR) >= 0.35: "
         "the limit 0.35 lies inside the 95% CI (0.304 to 0.424)"
     )
-    assert caution.startswith("Caution, 2 intervals: sessions per query are heavy-tailed")
+    assert caution.startswith("Caution, 2 intervals: a few very frequent queries dominate")
     assert verdict == "status: problem found"
     passed = checked(sample(), *RULES[2:]).out.splitlines()[0]
     assert passed.startswith("1 of 3 rules is inconclusive (passes unless --strict): ")

@@ -446,7 +446,7 @@ def test_columns_with_more_values_than_markets_or_judges_may_be_are_refused_befo
     named = pl.format(f"{column}-{{}}", pl.int_range(pl.len()) % 3).alias(column)
     log = tiny.write_log(tmp_path, **{table: getattr(tiny, table)().with_columns(named)})
     three = f"'{column}-0', '{column}-1', '{column}-2'"
-    words = (f"{table}: column {column} has 3 different values ({three}", "give --max-markets 3")
+    words = (f"{table}: column {column} has 3 different values ({three}", "add --max-markets 3")
     tiny.refused(log, *words, more=("--max-markets", "2"))
     looked_at = inside("inspect", log.folder, "--depth", "3", "--max-markets", "2")
     assert looked_at.code == 1

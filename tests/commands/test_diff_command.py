@@ -11,6 +11,7 @@ import pytest
 
 from clickassay.studies.runs_compared.numbers import BEYOND, NO_VALUE, NOT_TESTED, WITHIN
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
+from clickassay.studies.runs_compared.words import status_words
 from support.logs import tiny
 from support.places import ROOT
 from support.runs.given_runs import changed_info, changed_table, compared, judgments, made
@@ -305,7 +306,8 @@ def test_the_page_names_every_option_and_every_verdict(whole, turned):
     assert [column for column in columns if f"`{column}`" not in page] == []
     verdicts = (SAME, WITHIN, BEYOND, NOT_TESTED, ONLY_A, ONLY_B, NO_VALUE)
     rows = page.partition("| verdict |")[2].partition("\n\n")[0].splitlines()[2:]
-    assert [word for row in rows for word in row.split("|")[1].strip().split(", ")] == list(verdicts)
+    words = [status_words({"status": verdict}) for verdict in verdicts]
+    assert [word for row in rows for word in row.split("|")[1].strip().split(", ")] == words
 
 
 # ---- the page ---------------------------------------------------------------------------------

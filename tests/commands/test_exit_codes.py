@@ -231,7 +231,7 @@ def test_the_script_on_the_page_takes_a_crash_for_no_broken_rule(asked, tmp_path
     script = "\n".join(line[4:] for line in page.splitlines() if line.startswith("    "))
     kept, broken = (shlex.join(tiny.started_with(*asked[code][2])) for code in (0, 1))
     crash = "python -c 'raise SystemExit(1)'"
-    ends = {kept: (0, ""), broken: (0, "a rule is broken\n"), crash: (2, "the job is broken\n")}
+    ends = {kept: (0, ""), broken: (0, "a rule is broken\n"), crash: (2, "the job failed\n")}
     for call, (code, said) in ends.items():
         changed = script.replace("clickassay check reports/today --rules rules.toml", call)
         assert changed != script

@@ -35,7 +35,7 @@ def test_a_log_whose_clicks_have_no_search_ends_as_a_finding(misread, tmp_path, 
         lines = one.out.splitlines()
         assert lines[0].startswith(FINDING)
         assert EXAMPLE in lines[0]
-        assert "Write search_id alike in both tables" in lines[0]
+        assert "Write search_id the same way in both tables" in lines[0]
         assert (one.code, lines[-1]) == (1, "status: problem found")
     assert lines[0] in tiny.inside("inspect", *log).out.splitlines()
 

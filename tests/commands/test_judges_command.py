@@ -53,7 +53,7 @@ def test_each_file_is_told_its_own_map_and_takes_it(tmp_path):
         (tmp_path / f"{name}.csv").write_text("query,url,grade\n" + rows)
     files = tmp_path / "people.csv", tmp_path / "model.csv"
     line = tiny.refusal("judges", *files)
-    typed = shlex.split(line.split("in their order: ")[1].split(" (")[0])
+    typed = shlex.split(line.split("in the same order: ")[1].split(" (")[0])
     assert typed == ["--grade-map", "", "--grade-map", "0=0,33=1,66=2,99=3"]
     rows = json.loads(tiny.said_by("judges", *files, *typed, "--json", "-q"))["agreement"]
     assert {row["measure"]: row["value"] for row in rows}["kappa_quadratic"] == 1

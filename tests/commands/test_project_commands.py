@@ -452,7 +452,7 @@ def test_words_of_no_common_scale_are_put_in_order_by_the_user(here):
     tiny.said_by("init", "log")
     text = (here / "clickassay.toml").read_text()
     assert '# scale = ["meh", "ok", "wow"]  # sort them, worst first' in text
-    assert "give all labels, worst first, by --scale" in tiny.refusal("run", *tiny.QUICK)
+    assert "give all labels, worst first, with --scale" in tiny.refusal("run", *tiny.QUICK)
 
 
 def test_init_knows_outcomes_and_scores_and_names_a_second_candidate(here):
