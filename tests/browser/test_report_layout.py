@@ -154,9 +154,10 @@ def test_the_first_screen_has_the_decision_the_picture_and_the_health_of_the_log
         assert picture.bounding_box()["y"] < SCREEN / 2
         assert picture.get_attribute("role") == "img"
         label = picture.get_attribute("aria-label")
-        assert re.match("Correlation (within queries )?with MeanRR, highest first: ", label)
+        what = "(Picks the ranking users prefer|Correlation over all queries)"
+        assert re.match(rf"{what}, on clicks \(MeanRR\), highest first: ", label)
         assert page.locator(".next").bounding_box()["y"] < SCREEN / 2
-        assert re.search(r"Health\s+[\u2713\u2717]", page.inner_text(".facts"))
+        assert re.search(r"Data checks\s+[\u2713\u2717]", page.inner_text(".facts"))
 
 
 def test_what_a_reader_decides_by_takes_six_screens_and_little_room(opened, made, name):

@@ -190,6 +190,7 @@ NOT_OURS = {
     "../shared/data": "real logs, beside the repository",
     ".venv/bin": "made by make",
     "reports/sample": "made by make report",
+    "reports/sample/report.html": "made by make report",
     "tables/": "in the folder of a run",
     "settings.json": "in the folder of a run",
     "pipeline.py": "a user's own",

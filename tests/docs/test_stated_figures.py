@@ -1,11 +1,14 @@
 """Pages state what committed results show: each figure of a sentence is computed again from its file."""
 
+import json
 import re
 
 import polars as pl
 import pytest
 
+from clickassay.findings.ranking import prefers_the_same
 from support.places import ROOT
+from support.runs.sample_run import shop
 
 COVERAGE = pl.read_csv(ROOT / "reports" / "calibration" / "coverage.csv")
 TAILS = pl.read_csv(ROOT / "reports" / "calibration" / "tails.csv")
@@ -279,3 +282,23 @@ def test_intervals_of_agreement_hold_as_often_as_the_page_on_judges_says():
     ]  # fmt: skip
     assert many["relied_on"].min() == 1
     assert few["relied_on"].max() == 0
+
+
+def test_what_a_difference_in_correlation_is_in_pairs_is_what_the_package_shows():
+    pattern = (
+        r"A difference of 0\.05 in correlation is (\d\.\d) of 100 pairs at r = 0 and (\d\.\d) at r = 0\.6\."
+    )
+    pairs = [round(100 * (prefers_the_same(r + 0.05) - prefers_the_same(r)), 1) for r in (0, 0.6)]
+    assert numbers(pattern, page("docs/explanation/method.md")) == pairs
+
+
+def test_what_jq_prints_of_the_sample_is_what_its_summary_says():
+    ((path, shown),) = re.findall(
+        r"^    \$ jq -r (\S+) reports/sample/summary\.json\n    (\S+)$",
+        page("docs/reference/summary.md"),
+        flags=re.MULTILINE,
+    )
+    found = json.loads((shop() / "summary.json").read_text(encoding="utf-8"))
+    for key in path.removeprefix(".").split("."):
+        found = found[key]
+    assert found == shown
