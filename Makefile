@@ -13,7 +13,7 @@ report: $(VENV)/installed
 	@$(BIN)/clickassay run --project $(SAMPLE)/clickassay.toml --out reports/sample --force
 
 # What a reader looks at: its test makes the run again and compares.
-SHOWN := summary.png $(addprefix tables/,$(addsuffix .csv,click_models funnel health influence_queries \
+SHOWN := summary.png $(addprefix tables/,$(addsuffix .csv,baselines click_models funnel health influence_queries \
   table1_statistics table2_correlations table2_noise_corrected))
 sample: report
 	rm -rf docs/sample && mkdir docs/sample
