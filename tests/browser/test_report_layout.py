@@ -105,7 +105,7 @@ LOGS = {
     "trec-2013": of_users("trec-2013"),
 }
 TITLES = {
-    "sample": "Replace NDCG: on clicks ERR is better, on purchases DCG",
+    "sample": "No metric is significantly better than another at comparing two rankings",
     "upside down": "The log has a problem: better-graded top results get fewer clicks",
     "null world": "This log cannot decide: no metric measurably predicts which of two rankings users "
     "prefer, on clicks (MeanRR)",
