@@ -240,11 +240,11 @@ def test_the_number_of_queries_grows_with_the_searches_unless_it_is_given(search
     ("changed", "message"),
     [
         ({"world": "mars"}, r"world 'mars' is unknown; choose one of web, cascade, rbp, dcg, rr, null"),
-        ({"n_searches": 0}, r"n_searches is 0; it must be between 1\.\."),
+        ({"n_searches": 0}, r"n_searches is 0; it must be between 1 and "),
         ({"n_searches": 10**12}, r"n_searches is 1000000000000; it must be between"),
-        ({"n_queries": 0}, r"n_queries is 0; it must be between 1\.\.1000000"),
+        ({"n_queries": 0}, r"n_queries is 0; it must be between 1 and 1000000"),
         ({"n_queries": 1_000_001}, r"n_queries is 1000001"),
-        ({"seed": -1}, r"seed is -1; it must be between 0\.\."),
+        ({"seed": -1}, r"seed is -1; it must be between 0 and "),
         ({"seed": 2**63}, r"seed is 9223372036854775808"),
     ],
 )
