@@ -22,5 +22,6 @@ def test_the_days_of_the_log_and_its_title_stand_where_readers_look(tmp_path):
     assert set(statistics.select("first_day", "last_day").rows()) == {tuple(days)}
     assert json.loads((folder / "summary.json").read_text("utf-8"))["days"] == [str(day) for day in days]
     page = (folder / "report.html").read_text("utf-8")
-    assert f'<p class="eyebrow">Shoes &lt;b&gt; · {days[0]} to {days[1]} · clickassay</p>' in page
-    assert f"<title>Shoes &lt;b&gt; · {days[0]} to {days[1]} · clickassay: " in page
+    period = f"{days[0].day}\u2013{days[1].day} {days[1]:%b %Y}"  # of one month
+    assert f'<p class="eyebrow">Shoes &lt;b&gt; · {period} · clickassay</p>' in page
+    assert f"<title>Shoes &lt;b&gt; · {period} · clickassay: " in page

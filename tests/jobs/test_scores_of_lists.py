@@ -77,7 +77,7 @@ def test_a_score_competes_and_can_be_asked_for(with_err, tmp_path):
     folder = with_err.save(tmp_path / "run")
     assert "my score" in (folder / "report.html").read_text(encoding="utf-8")
     said = tiny.said_by("check", folder, "--rule", "correlation(my score, MeanRR) >= 0")
-    assert "1 kept" in said
+    assert "The rule holds." in said
     assert ca.diff(with_err, with_err).tables
 
 
@@ -251,7 +251,7 @@ def test_scores_that_nothing_joins_to_lists_are_refused():
         InputError, match="does not say which ranking each score belongs to; add configuration_id, search_id"
     ):
         prepared(results=[None] * 4)
-    with pytest.raises(InputError, match="9 names, as n0, n1 and n2; at most 8 are compared"):
+    with pytest.raises(InputError, match="9 names, such as n0, n1 and n2; at most 8 can be compared"):
         prepare_scores(
             pl.concat([rows(name=[f"n{n}"] * 4) for n in range(9)]), SETTINGS, by_market=False, deepest=5
         )

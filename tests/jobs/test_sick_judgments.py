@@ -66,7 +66,7 @@ def test_a_scale_that_runs_the_other_way_is_named_with_its_labels(high, status):
     assert found.status == status
     if status == "finding":
         assert "0 (perfect), 1 (good) and 2 (bad), read as worst to best" in found.sentence
-        assert "--scale takes" in found.remedy.replace("`", "")
+        assert "worst first in --scale" in found.remedy.replace("`", "")
 
 
 def test_grades_without_labels_are_named_by_number():

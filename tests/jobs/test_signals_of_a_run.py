@@ -112,7 +112,7 @@ def actions(world, names):
         (
             lambda w: w.clicks,
             {"signal": "satisfied", "click_metric": "UCTR(signal='satisfied if followed')"},
-            "it has: satisfied; satisfied clicks have it beside them where most of them rest",
+            "it has: satisfied; it is computed only where most satisfied clicks depend on",
         ),
         (lambda w: w.clicks, {"signal": "none,purchase"}, "give none alone"),
         (lambda w: w.clicks, {"outcome": "revenue"}, "outcome"),
@@ -196,7 +196,7 @@ def test_the_report_says_what_each_signal_prefers_and_what_it_cannot_tell(tmp_pa
     page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     section = page[page.index("## Which signal?") :].split("\n## ")[0]
     for words in (
-        "| purchase |", "| satisfied |", "about the result itself", "Correlation between signals over "
+        "| purchase |", "| satisfied |", "depend on the result itself", "Correlation between signals over "
         "rankings",
         "| revenue |", "| abandoned |",
     ):  # fmt: skip
@@ -273,7 +273,7 @@ def test_where_values_are_not_kept_lists_tell(tmp_path):
     ]
     CliRunner().invoke(app, [*made, "--out", str(tmp_path / "run"), "--click-models", "none", "--depth", "5"])
     page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
-    assert "10 lists hold" in page
+    assert "10 rankings contain" in page
 
 
 RATED = {"periods": "none", "click_metric": "stars", **QUICK}
@@ -347,7 +347,7 @@ def test_sessions_without_a_rating_are_excluded_and_counted(two_runs):
             {"click_metric": "purchase"},
             r"write UCTR\(signal='purchase'\) for .* or Mean\(outcome='purchase'\)",
         ),
-        ({"click_metric": "abandoned", "outcome": "abandoned"}, "abandoned: less of it is better"),
+        ({"click_metric": "abandoned", "outcome": "abandoned"}, "abandoned: lower is better"),
         ({"click_metric": "purchas"}, "did you mean purchase"),
         ({"outcome_kind": ["purchases=rating"]}, "no outcome purchases; did you mean purchase"),
     ],
