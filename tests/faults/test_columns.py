@@ -98,7 +98,7 @@ def test_wide_ids_are_those_of_small_ones(tmp_path, dtype, offset, engine):
 def test_a_number_of_more_than_128_bits_in_json_lines_is_to_be_a_text(tmp_path):
     (tmp_path / "clicks.jsonl").write_text(json.dumps({"search_id": 2**160, "timestamp": 5, "position": 1}))
     log = tiny.write_log(tmp_path, clicks=tmp_path / "clicks.jsonl")
-    tiny.refused(log, "clicks: ", "clicks.jsonl", "more than 128 bits", "write such ids as text")
+    tiny.refused(log, "clicks: ", "clicks.jsonl", "integers over 128 bits", "write such ids as text")
 
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])

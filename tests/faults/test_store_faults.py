@@ -365,7 +365,10 @@ def test_a_store_of_an_older_version_is_verified_as_far_as_that_goes_and_that_is
         edited(record, lambda info: [info.pop(name, None) for name in ("own_digest", "store")])
     verified = tiny.inside("store", "verify", store)
     assert (verified.code, verified.err) == (0, "")
-    assert "Not compared: batch.json of 3 batches that an older clickassay wrote" in verified.out
+    assert (
+        "Not checked: batch.json of 3 batches, written without a digest by an older clickassay"
+        in verified.out
+    )
     edited(store / "000001" / "batch.json", lambda info: info.update(digests={}))
     assert tiny.inside("store", "verify", store).code == 1
 

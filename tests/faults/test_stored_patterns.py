@@ -38,7 +38,7 @@ FAULTS = [
     ("settings.json", lambda file: file.write_bytes(b"\xff\xfe"), "is broken"),
     ("settings.json", lambda file: file.write_text("[]"), "is broken: it is not a JSON object"),
     ("settings.json", edited(stored_depth="ten"), "is broken"),
-    ("settings.json", edited(stored_depth=None), "names no stored_depth"),
+    ("settings.json", edited(stored_depth=None), "its settings.json has no stored_depth"),
     ("settings.json", edited(inputs=None), "is broken"),
     *(("settings.json", edited(settings=used), "is broken") for used in ({}, 5, ["folds"])),
     *(
