@@ -391,7 +391,7 @@ def _minus(number: float | None) -> float | None:
 
 
 def prefers_the_same(correlation: float) -> float:
-    """Return how often a metric picks the ranking that users prefer, 0..1: 1/2 + asin(r)/pi (method 7.2).
+    """Return how often a metric picks the ranking that users prefer, 0..1: 1/2 + asin(r)/pi (method 8.2).
 
     For differences that are jointly normal.
     """
