@@ -80,7 +80,7 @@ def test_a_parameter_for_each_result_has_the_bias_that_the_page_names():
         logs = [np.log(fit.model.examination[1:, 0]) - np.log(THETA[1:]) for fit in fits]
         found[sessions] = f"{np.mean(logs):.2f}".replace("-", "\N{MINUS SIGN}")
     page = (ROOT / "docs/explanation/decisions.md").read_text(encoding="utf-8")
-    assert f"move log θ by {found[30]} at 30 sessions a list, by {found[1]} at one" in page
+    assert f"move log θ by {found[30]} at 30 sessions a ranking, by {found[1]} at one" in page
 
 
 @pytest.mark.parametrize("spread", [1.0, 1.5])

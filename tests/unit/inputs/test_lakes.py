@@ -39,9 +39,7 @@ def test_a_table_of_a_lake_is_refused_wherever_it_lies(tmp_path, kind, given):
     named = line.removeprefix("searches: ").partition(" is a table of ")[0]
     assert Path(named).resolve() == (tmp_path / "lake" / "table").resolve()
     assert f" is a table of {kind} (it has " in line
-    remedy = (
-        "write its rows as Parquet elsewhere" if kind == "Hudi" else "give the folder of the table itself"
-    )
+    remedy = "export its rows as Parquet" if kind == "Hudi" else "give the folder of the table itself"
     assert remedy in line
     assert "--engine spark" in line
 

@@ -248,8 +248,8 @@ def _baseline_sentences(run: Run, sample: SampleKey) -> tuple[str, ...]:
     texts = [f"{text} The best metric, {best}, has {number(ranking.top.value)}. {verdict}"]
     if added.value is not None:
         texts.append(
-            f"The mean grade ignores the order of results; {best} correlates higher, by "
-            f"{number(added.value)} ({test_text(added)}).{caution_sentence(added.estimate)}"
+            f"The mean grade ignores the order of results; the correlation of {best} is "
+            f"{number(added.value)} higher ({test_text(added)}).{caution_sentence(added.estimate)}"
         )
     if run.headline_place is not None:
         within = rank_within(run, run.headline_place)
