@@ -2,7 +2,7 @@
 
     .venv/bin/python docs/make/pictures.py --gallery FOLDER
 
-takes the gallery's, of reports in a folder: `year-report` of the tutorial, and the runs that
+takes the gallery's, of reports in a folder: `week-report` of the tutorial, and the runs that
 `python -m benchmarks.promises.real_logs --runs FOLDER` leaves.
 """
 
@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 GALLERY = ROOT / "reports" / "gallery"
-SHOWN = ("year-report", "run_clara2", "run_trec2013")
+SHOWN = ("week-report", "run_clara2", "run_trec2013")
 REPORT = (ROOT / "reports" / "sample" / "report.html").resolve().as_uri()
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 PICTURES = {

@@ -25,7 +25,7 @@ def test_the_method_states_the_figures_of_the_committed_result(table):
         r"([\d.]+) to ([\d.]+)%. It found ([\d.]+) times as many significant differences as the closed "
         r"form; any was found in ([\d.]+)% where there was none .of one kind and size in up to ([\d.]+)%.. "
         r".*? at most ([\d.]+)% were .switch. to a worse metric, ([\d.]+)% .keep. where .*? "
-        r".up to ([\d.]+)% if .keep. were said .*? and ([\d.]+)% .depends on the click metric.*? "
+        r".up to ([\d.]+)% if .keep. needed .*? and ([\d.]+)% .depends on the click metric.*? "
         r"among the best in ([\d.]+)% or more",
         text,
     )
@@ -73,9 +73,9 @@ def test_the_page_on_check_states_how_often_rules_break_by_chance(limits):
     is_heavy = pl.col("log").str.starts_with("Pareto")
     heavy, others = limits.filter(is_heavy), limits.filter(~is_heavy)
     (stated,) = re.findall(
-        r"`within` ([\d.]+) to ([\d.]+)% by kind of log, `correlation` ([\d.]+) to ([\d.]+)%.*?truth lies "
-        r"above a correlation's interval in (\d+) to (\d+)% of samples.*?breaks it \(([\d.]+) to ([\d.]+) "
-        r"%; with 60 queries, whose tail does not always show, ([\d.]+) and ([\d.]+)%\)",
+        r"`within` ([\d.]+) to ([\d.]+)% by kind of log, `correlation` ([\d.]+) to ([\d.]+)%.*?the truth is "
+        r"above a correlation's interval in (\d+) to (\d+)% of samples.*?breaks it \(([\d.]+) to ([\d.]+)"
+        r"%; with 60 queries, whose tail is not always visible, ([\d.]+) and ([\d.]+)%\)",
         text,
     )
     few, more = heavy.filter(queries=60), heavy.filter(pl.col("queries") > 60)
