@@ -62,7 +62,7 @@ def first_and_later_day(folder, later, ids):
 
 def test_one_id_of_the_last_days_is_found(tmp_path):
     last = max(texts(0), key=id_digest)
-    with pytest.raises(InputError, match=r"searches: 1 search ids .* used before, in batch 1"):
+    with pytest.raises(InputError, match=r"searches: 1 search ids .* already used in batch 1"):
         first_and_later_day(tmp_path, COMPARED_DAYS, [*texts(COMPARED_DAYS), last])
 
 

@@ -163,7 +163,7 @@ def test_a_stored_table_refuses_judgments_of_queries_that_it_left_out(web, tmp_p
 
 
 def test_without_judgments_nothing_says_which_queries_to_keep(web):
-    with pytest.raises(SettingsError, match="give --judgments"):
+    with pytest.raises(SettingsError, match="add --judgments"):
         log_to_patterns(
             Sources(web / "searches.parquet", web / "clicks.parquet"), load_settings(only_judged=True)
         )

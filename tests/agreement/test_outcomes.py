@@ -171,8 +171,8 @@ def test_outcomes_of_a_session_that_is_still_open_are_in_time(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ({"search_id": [0], "name": ["MeanRR"], "value": [1.0]}, "'MeanRR' cannot be the name of an outcome"),
-        ({"search_id": [0], "name": ["abandoned"], "value": [1.0]}, "'abandoned' cannot be the name"),
+        ({"search_id": [0], "name": ["MeanRR"], "value": [1.0]}, "'MeanRR' is an invalid name"),
+        ({"search_id": [0], "name": ["abandoned"], "value": [1.0]}, "'abandoned' is an invalid name"),
         (
             {"search_id": [0], "name": ["x"], "value": [1.0], "kind": ["mean"]},
             "x has kind 'mean'; expected sum",

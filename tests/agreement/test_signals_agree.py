@@ -89,7 +89,7 @@ def test_a_store_fed_file_by_file_holds_the_signals_of_the_whole_log(seed, engin
         for pair in cut_files(searches, clicks, tmp_path):
             grow_store(Sources(*pair), tmp_path / "store", chosen(given, engine=engine))
     except InputError as error:
-        assert "used before" in str(error)  # noqa: PT017 - of one id in both files
+        assert "already used" in str(error)  # noqa: PT017 - of one id in both files
         return
     store = PatternStore(tmp_path / "store")
     if store.damage():  # search ids that both files use
