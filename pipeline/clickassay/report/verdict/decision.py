@@ -74,7 +74,12 @@ class Advice:
 
     @property
     def main_reasons(self) -> tuple[str, ...]:
-        """Reasons that a narrow screen has before its picture: one; of signals that disagree one each."""
+        """Reasons that a narrow screen has before its picture: one; of signals that disagree one each.
+
+        None where the log is at fault: what to do comes first.
+        """
+        if self.kind == "log_at_fault":
+            return ()
         by_signal = self.kind == "choose_click_metric" and self.current is not None
         return self.reasons[: sum(one["is_named"] for one in self.signals) if by_signal else 1]
 
