@@ -25,6 +25,7 @@ include_patterns = [
     "CONTRIBUTING.md",
     "benchmarks/*.md",
     "data_samples/README.md",
+    "data_samples/inconclusive/README.md",
     "pipeline/README.md",
     "reports/*.md",
     "reports/active/*.md",

@@ -61,7 +61,9 @@ WITH_COMMANDS = [name for name in PAGES if any(not reason_not_to_run(line) for l
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory):
-    return staged(tmp_path_factory.mktemp("stage") / "stage")
+    place = staged(tmp_path_factory.mktemp("stage") / "stage")
+    shutil.copytree(ROOT / "data_samples", place / "data_samples", dirs_exist_ok=True)
+    return place
 
 
 def made_by(words):
