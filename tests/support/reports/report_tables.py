@@ -9,16 +9,10 @@ import polars as pl
 from clickassay.core.contracts import run as contracts
 from clickassay.core.contracts.correlation import ADDED
 from support.reports.report_world import (
-    cascade_effect_rows,
-    draw_rows,
-    drawn_differences,
-    influence_rows,
-    query_rows,
-)
-from support.reports.report_world import (
     CLICKS,
     PLAIN_OR_NOT,
     QUERY_TEXT,
+    cascade_effect_rows,
     class_rows,
     classes,
     click_values,
@@ -26,7 +20,11 @@ from support.reports.report_world import (
     dealt_success,
     difference_comparison_rows,
     difference_rows,
+    draw_rows,
+    drawn_differences,
     editorial_values,
+    influence_rows,
+    query_rows,
     world,
 )
 
@@ -149,10 +147,13 @@ def run_tables(
         **{"periods": 8, "user_folds": 16, "taken_out": 22, "moments": 5.5, "side_by_side": 0.8},
     }
     rows["within"] = [row | alike for row in rows.get("correlations", [])]
-    rows["within_comparisons"] = [row | dict.fromkeys(column.name for column in ADDED) for row in rows.get("comparisons", [])]
+    rows["within_comparisons"] = [
+        row | dict.fromkeys(column.name for column in ADDED) for row in rows.get("comparisons", [])
+    ]
     rows["within_influence"] = [row | {"query_market": row["market"]} for row in rows.get("influence", [])]
     return {
-        table.name: table.canonical(framed(table, rows.get(table.name))) for table in contracts.ANALYSED_TABLES
+        table.name: table.canonical(framed(table, rows.get(table.name)))
+        for table in contracts.ANALYSED_TABLES
     }
 
 

@@ -6,6 +6,7 @@ that leaving out queries gives) are computed with simple NumPy, far from the pac
 judge is how the report presents these numbers, not the numbers.
 """
 
+import hashlib
 import itertools
 import math
 from collections import Counter
@@ -16,13 +17,6 @@ import numpy as np
 from support.oracle.oracle_intervals import holm
 from support.oracle.oracle_metrics import CLICK_METRICS as CLICKS
 from support.oracle.oracle_metrics import Configuration, click_metric, editorial_metrics
-import hashlib
-import itertools
-
-import numpy as np
-
-
-
 
 EDITORIAL = ("DCG", "NDCG", "AP", "RR", "ERR", "RBP", "AP(rel=2)", "RR(rel=2)")
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")

@@ -1,23 +1,18 @@
-"""Runs of a few numbers that are written down: correlations, and which of their differences are significant."""
+"""Runs of a few numbers that are written down: correlations, and which differences are significant."""
 
 import itertools
 import math
 
 import numpy as np
-
 import polars as pl
 from scipy.stats import norm as normal
 
+from clickassay.findings.decision import decide
 from clickassay.findings.draw import draw_findings
 from clickassay.findings.run import run_of as read_run
-from support.reports.report_tables import empty_tables, frame_of, run_info
-from scipy.stats import norm as normal
-
-from clickassay.findings.decision import decide
 from clickassay.findings.signals import evidence
 from clickassay.report.verdict.decision import advise
-
-
+from support.reports.report_tables import empty_tables, frame_of, run_info
 
 KEY = {"market": "m", "depth": 5, "judge": "j"}
 SURE, UNSURE = 0.001, 0.4

@@ -265,7 +265,8 @@ def _disagree(case: _Case) -> Told:
         ]
         title = f"Replace {current}: {', '.join(on)}"
     rankings = [claim.ranking for claim in case.verdict.claims]
-    shares = (_won(case, ranking, place == 0) for place, ranking in enumerate(rankings))
+    whole = next(iter(decision.winners), None)  # the click metric whose sentence is in full
+    shares = (_won(case, ranking, ranking.click == whole) for ranking in rankings)
     called = told_apart(ranking.click for ranking in rankings)
     further = (text for ranking in rankings for text in _not_won(case, ranking, called[ranking.click]))
     gains = [
@@ -273,13 +274,13 @@ def _disagree(case: _Case) -> Told:
         for ranking in rankings
         if (names := decision.winners.get(ranking.click))
     ]
-    small = (
-        f"Gains under {decision.margin:g} are significant but small." if min(gains) < decision.margin else ""
-    )
+    is_small = min(gains, default=math.inf) < decision.margin
+    small = f"Gains under {decision.margin:g} are significant but small." if is_small else ""
     higher = [
         f"On {called[ranking.click]}, {spoken(ranking.highest)} is higher still."
         for ranking in rankings
-        if ranking.click in decision.winners and ranking.competitors[ranking.highest].is_baseline
+        if (won := decision.winners.get(ranking.click)) and ranking.highest not in won
+        if ranking.competitors[ranking.highest].is_baseline
     ]
     if higher:
         higher.append(f"A baseline is advised only where no metric beats {current}.")
@@ -291,7 +292,10 @@ def _won(case: _Case, ranking: Ranking, is_first: bool) -> str:
     current, known = case.current, ranking.competitors
     called = capital(clicks_of(ranking.click))
     if not (names := case.decision.winners.get(ranking.click)):
-        return f"{called}: no metric is significantly better than {current}."
+        is_ahead = any(lead.is_ahead for lead in _leads(case, ranking).values())
+        better = "shown to beat both chance and" if is_ahead else "significantly better than"
+        enough = " by enough to matter" if is_ahead else ""
+        return f"{called}: no metric is {better} {current}{enough}."
     lead = ranking.against(current)[names[0]]
     low, high = lead.together
     ends = _bounds(lead) if is_first or low is None or high is None else rounded_out(low, high)
@@ -303,16 +307,23 @@ def _won(case: _Case, ranking: Ranking, is_first: bool) -> str:
     return f"{called}: {spoken(names[0])}{picks} {won}{of}, {current} {own}; correlation {ahead}."
 
 
+def _leads(case: _Case, ranking: Ranking) -> dict[str, Lead]:
+    return ranking.against(case.current) if case.current in ranking.competitors else {}
+
+
 def _not_won(case: _Case, ranking: Ranking, called: str) -> Iterator[str]:
-    """Say what a signal says of the metrics that win on other signals."""
-    winners, current = case.decision.winners, case.current
-    leads = ranking.against(current) if current in ranking.competitors else {}
-    own = winners.get(ranking.click, ())[:1]
-    for name in dict.fromkeys(names[0] for names in winners.values()):
+    """Say what a signal says of the metrics that win on other signals; else of those that signals reverse."""
+    winners, leads = case.decision.winners, _leads(case, ranking)
+    own, named = winners.get(ranking.click, ())[:1], [names[0] for names in winners.values()]
+    if not named:
+        tested = [_leads(case, claim.ranking) for claim in case.verdict.claims]
+        sure = [{name: one.is_ahead for name, one in own.items() if one.is_significant} for own in tested]
+        named = [name for name in leads if {own[name] for own in sure if name in own} == {True, False}]
+    for name in dict.fromkeys(named):
         if name in leads and name not in own:
             lead, what = leads[name], "is not significantly better"
             if lead.is_significant:
-                what = "is significantly better too" if lead.is_ahead else "is significantly worse"
+                what = f"is significantly {'better' if lead.is_ahead else 'worse'}"
             yield f"On {called}, {spoken(name)} {what} ({_ahead(lead)})."
 
 

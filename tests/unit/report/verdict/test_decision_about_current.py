@@ -9,6 +9,8 @@ import pytest
 from clickassay.core.text.words import MINUS
 from support.reports.verdict_world import (
     NARROW,
+    SURE,
+    UNSURE,
     VALUES,
     above,
     bound,
@@ -199,3 +201,37 @@ def test_the_end_of_an_interval_is_the_bound_that_the_title_names():
     )]  # fmt: skip
     assert said[0] == said[1]
     assert float(said[0]) >= found.bound
+
+
+def test_signals_that_reverse_a_metric_without_a_winner_are_told_apart():
+    """ERR is worse than AP on one, better on the other, and not shown to be better than chance."""
+    low, p = {**VALUES, "ERR": 0.1}, {name: UNSURE if name == "ERR" else SURE for name in VALUES}
+    found = decided(by_two_clicks([{"ERR", "AP"}], [{"ERR", "AP"}], (low, VALUES), p=p), "AP")
+    assert (found.kind, found.sentence) == ("choose_click_metric", "Your signals disagree about AP")
+    assert found.reason == (
+        "Clicks (MeanRR): no metric is significantly better than AP. Clicks (UCTR): no metric is shown "
+        "to beat "
+        "both chance and AP by enough to matter. On clicks (MeanRR), ERR is significantly worse "
+        f"({MINUS}0.200, simultaneous 95% CI {MINUS}0.211 to {MINUS}0.189). On clicks (UCTR), ERR is "
+        "significantly better (+0.100, simultaneous 95% CI 0.089 to 0.111)."
+    )
+
+
+def test_the_first_winner_is_told_in_full_on_whichever_signal_it_wins():
+    swapped = {**VALUES, "ERR": 0.1}
+    found = decided(by_two_clicks([{"ERR", "AP"}], [{"ERR", "AP"}], (swapped, VALUES)), "AP")
+    assert found.reason.startswith(
+        "Clicks (MeanRR): no metric is significantly better than AP. Clicks (UCTR): ERR picks the "
+        "ranking users "
+        "prefer in 63.1% of pairs, AP 59.7%; correlation 0.100 higher (simultaneous 95% CI 0.089 to 0.111)."
+    )
+
+
+def test_a_baseline_that_wins_is_not_called_higher_than_itself():
+    pair = {"MeanGrade@1", "AP"}
+    high, low = {**VALUES, "MeanGrade@1": 0.45}, {**VALUES, "MeanGrade@1": 0.1}
+    found = decided(by_two_clicks([pair], [pair, {"ERR", "AP"}], (high, low)), "AP")
+    assert found.sentence == (
+        "Replace AP: on clicks (MeanRR) the top result's grade is better, on clicks (UCTR) ERR"
+    )
+    assert "higher still" not in found.reason
