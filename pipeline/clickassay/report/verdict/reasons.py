@@ -174,7 +174,7 @@ def _signals(case: _Case) -> Iterator[str]:
             there = f"there {spoken(subject)} is {apart} ({_bounds(one.advised)}, {sure})"
             yield f"{capital(words)} {verb} this: {there}."
         elif one.lead is None and current in one.ranking.competitors:
-            yield f"On {words}, no metric is significantly better than {current}."
+            yield f"On {words}, {_no_winner(case, one.ranking)}."
 
 
 # ---- a metric in use ------------------------------------------------------------------------------
@@ -292,10 +292,7 @@ def _won(case: _Case, ranking: Ranking, is_first: bool) -> str:
     current, known = case.current, ranking.competitors
     called = capital(clicks_of(ranking.click))
     if not (names := case.decision.winners.get(ranking.click)):
-        is_ahead = any(lead.is_ahead for lead in _leads(case, ranking).values())
-        better = "shown to beat both chance and" if is_ahead else "significantly better than"
-        enough = " by enough to matter" if is_ahead else ""
-        return f"{called}: no metric is {better} {current}{enough}."
+        return f"{called}: {_no_winner(case, ranking)}."
     lead = ranking.against(current)[names[0]]
     low, high = lead.together
     ends = _bounds(lead) if is_first or low is None or high is None else rounded_out(low, high)
@@ -309,6 +306,13 @@ def _won(case: _Case, ranking: Ranking, is_first: bool) -> str:
 
 def _leads(case: _Case, ranking: Ranking) -> dict[str, Lead]:
     return ranking.against(case.current) if case.current in ranking.competitors else {}
+
+
+def _no_winner(case: _Case, ranking: Ranking) -> str:
+    """Say that no metric wins; one may be ahead, but by little, or without being better than chance."""
+    if any(lead.is_ahead for lead in _leads(case, ranking).values()):
+        return f"no metric is shown to beat both chance and {case.current} by enough to matter"
+    return f"no metric is significantly better than {case.current}"
 
 
 def _not_won(case: _Case, ranking: Ranking, called: str) -> Iterator[str]:

@@ -235,3 +235,12 @@ def test_a_baseline_that_wins_is_not_called_higher_than_itself():
         "Replace AP: on clicks (MeanRR) the top result's grade is better, on clicks (UCTR) ERR"
     )
     assert "higher still" not in found.reason
+
+
+def test_a_signal_on_which_a_metric_is_ahead_by_too_little_is_not_said_to_have_none_better():
+    little, pair = {"AP": 0.30, "ERR": 0.301, "DCG": 0.29}, [{"ERR", "AP"}]
+    found = decided(by_two_clicks(pair, pair, (little, little), error=NARROW), "AP")
+    assert found.kind == "keep"
+    assert found.reason.endswith(
+        "On clicks (UCTR), no metric is shown to beat both chance and AP by enough to matter."
+    )
