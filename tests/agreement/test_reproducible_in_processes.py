@@ -33,7 +33,7 @@ _, index = np.unique(index, return_inverse=True)
 sessions = rng.integers(1, 90, 9000)
 variances = np.where(sessions[:, None] > 1, rng.random((9000, 7)), np.nan)
 sample = sample_of(rng.random((9000, 7)), rng.random((9000, 9)), sessions, index, variances)
-splits = (Split("half", ("a", "b"), np.arange(len(sample.queries))% 2),)
+splits = (Split("half", ("a", "b"), np.arange(len(sample.queries)) % 2),)
 tables = (
     correlations(sample, splits),
     differences(sample, iterations=50, rng=np.random.default_rng(1))[0],

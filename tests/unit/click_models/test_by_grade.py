@@ -58,7 +58,7 @@ def test_intervals_have_their_stated_coverage():
         held.append((found.low <= ATTRACTION) & (found.high >= ATTRACTION))
     assert 0.92 < np.mean(held) < 0.98  # 600 of them, not independent
     page = (ROOT / "docs" / "reference" / "click-models.md").read_text(encoding="utf-8")
-    assert f"in 120 simulated logs of PBM they covered {np.mean(held):.0%}".replace("%", " %") in page
+    assert f"in 120 simulated logs of PBM they covered {np.mean(held):.0%}" in page
 
 
 def test_lists_of_the_same_grades_count_together_and_no_session_is_lost():
