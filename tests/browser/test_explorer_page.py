@@ -38,8 +38,6 @@ def hostile(chromium, tmp_path_factory):
 
 
 # ---- what the engineer does -------------------------------------------------------------------
-
-
 def words(visit, part=DETAILS):
     return visit.page.inner_text(part)
 
@@ -141,8 +139,6 @@ def test_axe_finds_nothing_serious(sample, tab):
 
 
 # ---- safety -----------------------------------------------------------------------------------
-
-
 def fetched(address, **headers):
     """Return the status and body of a plain request, without following it elsewhere."""
     parts = urlsplit(address)

@@ -61,8 +61,6 @@ def zero(log):
 
 
 # ---- values -------------------------------------------------------------------------------------
-
-
 def plain_values(run, judgments):
     """Return grades, sessions and some conventions of the run's configurations, list by list."""
     rows = (
@@ -157,8 +155,6 @@ def test_rows_name_the_first_convention_with_the_same_values(audited):
 
 
 # ---- what a run does not keep -------------------------------------------------------------------
-
-
 def test_without_judgments_what_needs_them_is_left_out_and_the_rest_is_the_same(run, audited):
     alone = audit_run(run)
     both = alone.audited.join(audited.audited, on=["click_metric", "convention"], suffix="_with")
@@ -213,8 +209,6 @@ def test_grades_drawn_from_clicks_are_refused(run, tmp_path):
 
 
 # ---- conclusions --------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
@@ -244,8 +238,6 @@ def test_each_change_has_the_correlations_of_the_two_conventions(audited):
 
 
 # ---- the table of a run -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", ["run", "zero"])
 def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log, request):
     folder = request.getfixturevalue(kind)
@@ -264,8 +256,6 @@ def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log
 
 
 # ---- the command --------------------------------------------------------------------------------
-
-
 def said(*arguments):
     return tiny.said_by("audit", *arguments, "--quiet")
 

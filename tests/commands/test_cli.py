@@ -71,8 +71,6 @@ def run(finished):
 
 
 # ---- help -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "command",
     [path for path in COMMANDS if path not in ((), ("import",), ("store",), ("clicks",))],
@@ -92,8 +90,6 @@ def test_the_version_is_told(monkeypatch):
 
 
 # ---- run --------------------------------------------------------------------------------------
-
-
 def test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_the_report(finished):
     out, printed = finished
     lines = printed.splitlines()
@@ -233,8 +229,6 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
 
 
 # ---- simulate and import ----------------------------------------------------------------------
-
-
 def test_simulate_writes_a_log_with_its_truth(tmp_path):
     size = ("--n-searches", 300, "--n-queries", 5, "--seed", 3)
     printed = said_by("simulate", "--world", "rr", *size, "--out", tmp_path / "log")
@@ -271,8 +265,6 @@ def test_what_an_import_leaves_is_read_as_a_log(tmp_path, command, case, argumen
 
 
 # ---- query ------------------------------------------------------------------------------------
-
-
 def test_query_shows_a_table(run):
     printed = said_by("query", run, "SELECT market, n_sessions FROM statistics ORDER BY market")
     sessions = dict(pl.read_parquet(run / "statistics.parquet").select("market", "n_sessions").iter_rows())
@@ -305,8 +297,6 @@ def test_query_lists_the_ready_questions_and_answers_each(run):
 
 
 # ---- exit codes -------------------------------------------------------------------------------
-
-
 LOST = ("patterns", "--searches", "x", "--clicks", "y", "--out", "NOWHERE")
 
 
@@ -368,8 +358,6 @@ def test_running_out_of_memory_is_told_with_what_to_do(capsys):
 
 
 # ---- progress ---------------------------------------------------------------------------------
-
-
 def test_progress_is_drawn_on_stderr_of_a_terminal_only(monkeypatch, capsys):
     for terminal, quiet in ((True, False), (True, True), (False, False)):
         monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")

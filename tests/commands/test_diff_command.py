@@ -48,8 +48,6 @@ def lowered(by, *, metric="ERR", click="MeanRR"):
 
 
 # ---- exit codes -------------------------------------------------------------------------------
-
-
 def test_a_run_and_itself_pass_the_strictest_watch():
     ended = compared(sample(), sample(), "--splits", "--fail-above", "1e-9")
     rows = pl.read_parquet(sample() / "correlations.parquet").height
@@ -110,8 +108,6 @@ def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
 
 
 # ---- what is shown ----------------------------------------------------------------------------
-
-
 def test_the_table_shows_values_change_and_verdict_of_what_changed_and_nothing_else(whole, tmp_path):
     other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.25))
     ended = compared(whole, other)
@@ -188,8 +184,6 @@ def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path
 
 
 # ---- what is refused --------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -294,8 +288,6 @@ def test_a_folder_that_is_no_run_is_refused(whole, tmp_path):
 
 
 # ---- docs/reference/diff.md -------------------------------------------------------------------
-
-
 def test_the_page_names_every_option_and_every_verdict(whole, turned):
     page = (ROOT / "docs" / "reference" / "diff.md").read_text(encoding="utf-8")
     ended = compared("--help")
@@ -311,8 +303,6 @@ def test_the_page_names_every_option_and_every_verdict(whole, turned):
 
 
 # ---- the page ---------------------------------------------------------------------------------
-
-
 def test_out_writes_a_page_or_a_folder_and_says_where(whole, turned, tmp_path):
     page = tmp_path / "deep" / "page.html"
     ended = compared(whole, turned, "--out", page)

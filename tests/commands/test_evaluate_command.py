@@ -76,8 +76,6 @@ def means(numbers):
 
 
 # ---- numbers ----------------------------------------------------------------------------------
-
-
 def test_means_are_those_worked_by_hand(tmp_path):
     qrels, (old, _) = written(tmp_path)
     lines = printed(qrels, old, "-m", "P@2 AP", "-m", "RR", "--format", "tsv").splitlines()
@@ -111,8 +109,6 @@ def test_what_users_know_and_expect_is_read(files, tmp_path):
 
 
 # ---- formats ----------------------------------------------------------------------------------
-
-
 def test_tsv_parses_back_to_the_very_numbers(files, numbers):
     run, found = "", {}
     for line in printed(*files, "--format", "tsv", "--per-query").splitlines():
@@ -190,8 +186,6 @@ def test_runs_of_one_file_name_go_by_their_paths(files, tmp_path):
 
 
 # ---- the folder -------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def folder(files, tmp_path_factory):
     out = tmp_path_factory.mktemp("evaluated") / "report"
@@ -357,7 +351,6 @@ def test_a_folder_that_is_there_is_kept_without_force_and_replaced_with_it(files
 
 
 # ---- names that mean harm ---------------------------------------------------------------------
-
 HARM = (
     *("=1+1", "@SUM(A1)", "a|b", "<b>bold</b>", "</script><script>x", r"\input{x}", "$x_1&%#", "\x1b[31m"),
     *("\u202egpj", "**x**", "{{7*7}}", "all", "'q'", '"q"', "[bold]"),
@@ -406,8 +399,6 @@ def test_the_folder_has_names_as_text(hostile, tmp_path):
 
 
 # ---- what is refused --------------------------------------------------------------------------
-
-
 def test_nothing_in_common_is_a_finding_and_no_number(files, tmp_path):
     (tmp_path / "run.txt").write_text("r1 Q0 a 1 2.0 tag\n", encoding="utf-8")
     ended = tiny.inside("evaluate", files[0], tmp_path / "run.txt")

@@ -101,8 +101,6 @@ def test_what_is_no_option_is_answered_with_the_closest_one():
 
 
 # ---- --json -------------------------------------------------------------------------------------
-
-
 def test_every_command_has_json():
     assert [
         words for words, command in ALL.items() if "json" not in {one.name for one in command.params}

@@ -154,7 +154,6 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
 
 
 # ---- one function makes paths of what a user writes ----------------------------------------------
-
 MAKERS = {
     "cli/exit.py": "the null device, and the file that it has written",
     "cli/inputs.py": "places that `cli.options` or a project file has named",

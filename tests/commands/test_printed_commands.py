@@ -89,7 +89,6 @@ def test_the_documents_of_ubi_in_a_folder_have_one_command(tmp_path):
 
 
 # ---- remedies in messages -----------------------------------------------------------------------------
-
 REFUSALS = tomllib.loads((IMPORTED / "judgments" / "refusals.toml").read_text(encoding="utf-8"))
 QUOTE = "\0"
 """In place of a quote inside quotes, which the pattern of an option does not know."""
@@ -173,7 +172,6 @@ def test_what_nothing_reads_has_no_command_and_ends_with_1(text, tmp_path):
 
 
 # ---- columns that may be meant ------------------------------------------------------------------------
-
 ODD_NAMES = ("{}", "${}", "'{}'", "`{}`; #", '<{}> && "*"', "{}.", "-{}")
 """Columns as people and tools write them, `{}` for our name with blanks and capitals."""
 

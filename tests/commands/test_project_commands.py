@@ -194,8 +194,6 @@ def test_what_nothing_names_is_said_with_both_remedies(here):
 
 
 # ---- init -------------------------------------------------------------------------------------
-
-
 def shop(folder):
     """Write the small log as a shop has it: a row for each result shown, and labels from 0 to 2."""
     clicks = tiny.clicks().select("search_id", url="url", clicked=pl.lit(1))

@@ -41,8 +41,6 @@ def cells(text):
 
 
 # ---- docs/reference/funnel.md -----------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def documented_steps():
     """Return the (source, step, reason) that the page on the funnel explains."""
@@ -153,8 +151,6 @@ def test_the_sums_on_the_page_hold_in_the_sample_log(sample_funnel):
 
 
 # ---- links ------------------------------------------------------------------------------------
-
-
 def links_of(document):
     """Return the relative links and pictures of a document: (file, anchor)."""
     text = re.sub(r"`[^`\n]*`", "", document.read_text(encoding="utf-8"))
@@ -177,7 +173,6 @@ def test_every_relative_link_leads_to_a_file_and_to_a_heading(document):
 
 
 # ---- paths ------------------------------------------------------------------------------------
-
 GUIDES = (
     "CONTRIBUTING.md", "README.md", "pipeline/README.md", "docs/explanation/architecture.md",
     "docs/explanation/decisions.md", "docs/explanation/trust.md",

@@ -99,7 +99,6 @@ def of_clicks(masks):
 
 
 # ---- arithmetic written out on the pages --------------------------------------------------------
-
 SPELLINGS = {"·": "*", "log₂": "log2", "√": "sqrt", "π": "pi", "²": "**2"}
 
 
@@ -118,8 +117,6 @@ def worked(text):
 
 
 # ---- docs/reference/metrics.md: what there is -------------------------------------------------
-
-
 def test_the_page_has_every_metric_of_a_run_in_the_order_of_reports():
     assert tuple(SECTIONS) == (*CLICK_METRICS, *EDITORIAL_METRICS, *VARIANTS, *BASELINES)
     assert tuple(SECTIONS)[len(CLICK_METRICS) :] == tuple(map(str, report_measures(SETTINGS)))
@@ -174,8 +171,6 @@ def test_the_range_is_that_of_all_lists_and_all_sessions_at_depth_5(name):
 
 
 # ---- docs/reference/metrics.md: worked examples -----------------------------------------------
-
-
 def test_the_example_on_the_page_is_the_example_of_these_tests():
     said = dict(rows(CHAPTERS["One example for all"])[1:])
     numbers = {what: [int(number) for number in re.findall(r"\d+", text)] for what, text in said.items()}
@@ -243,8 +238,6 @@ def test_linear_gains_are_those_of_the_tools_that_the_page_names():
 
 
 # ---- docs/reference/metrics.md: other tools ---------------------------------------------------
-
-
 def by_trec_eval(measure, level=1):
     evaluator = pytrec_eval.RelevanceEvaluator(qrels(), {measure}, relevance_level=level)
     return evaluator.evaluate(run())["1"][measure]
@@ -309,7 +302,6 @@ def test_the_names_for_ir_measures_give_our_values():
 
 
 # ---- docs/explanation/why.md: made-up examples ------------------------------------------------
-
 REASONS = parts(WHY)
 
 
@@ -434,8 +426,6 @@ def test_clicks_fall_as_quality_rises_when_the_page_answers():
 
 
 # ---- docs/explanation/why.md: the sample run --------------------------------------------------
-
-
 def sample_rows(name, **where):
     """Return the rows of the sample run that the page speaks of."""
     found = table(name)

@@ -40,13 +40,6 @@ def test_a_place_without_data_is_named(tmp_path, table, place, words):
     tiny.refused(tiny.write_log(tmp_path, **{table: tmp_path / place}), f"{table}: ", *words)
 
 
-def test_a_folder_with_other_files_only_has_no_data(tmp_path):
-    (tmp_path / "bare").mkdir()
-    for name in ("README.md", "_SUCCESS", ".part-0.parquet.crc", ".hidden.parquet", "_temporary.parquet"):
-        (tmp_path / "bare" / name).write_text("x")
-    tiny.refused(tiny.write_log(tmp_path, searches=tmp_path / "bare"), "searches: no data file in ")
-
-
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".jsonl", ".csv.gz"])
 def test_a_file_of_zero_bytes_is_named(tmp_path, table, ending):

@@ -111,11 +111,6 @@ def test_a_position_or_page_beyond_64_signed_bits_lies_beyond_every_list(tmp_pat
     assert not pl.read_parquet(log.out / "patterns.parquet").height  # no search shows a first page
 
 
-def test_ids_may_be_integers_in_one_table_and_text_in_the_other(tmp_path):
-    searches = tiny.searches().with_columns(pl.col("search_id").cast(pl.String))
-    assert tiny.counted(tiny.write_log(tmp_path, searches=searches))["clicks", "kept", ""] == tiny.CLICKS
-
-
 @pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(tiny.QUERIES)])
 def test_queries_may_be_categories(tmp_path, dtype):
     plain = tiny.write_log(tmp_path / "plain")

@@ -70,18 +70,6 @@ def test_settings_and_inspect_record_what_was_left_out(tmp_path):
     assert (table["files"], table["folders"], table["left_out"]) == (3, 3, {".arrow": 1})
 
 
-@pytest.mark.parametrize(
-    "mark", ["_delta_log/0.json", "metadata/1.metadata.json", ".hoodie/hoodie.properties"]
-)
-@pytest.mark.parametrize("command", ["run", "patterns"])
-def test_a_table_of_a_lake_is_refused(tmp_path, mark, command):
-    place = days(tmp_path)
-    (place / mark).parent.mkdir()
-    (place / mark).write_text("{}")
-    words = "is a table of" if "hoodie" in mark else "cannot read the table of"  # it is no sound one
-    tiny.refused(tiny.write_log(tmp_path, searches=place), "searches: ", words, command=command)
-
-
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
 def test_files_and_folders_with_signs_of_a_glob_are_inspected(tmp_path, ending):
     place = tmp_path / "br[ab] {x} *"

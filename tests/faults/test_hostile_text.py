@@ -168,7 +168,6 @@ def read_terminal(control: int) -> bytes:
 
 
 # ---- names of files and folders ---------------------------------------------------------------
-
 NAMES = (
     *("a b'c\"d[1]*?$(x)", "*", "[a-z]", "日本語 ünï", "-leading", "per%20cent%", "new\nline"),
     *("semi;colon&amp", "\\back\\", "~"),

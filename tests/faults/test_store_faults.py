@@ -122,8 +122,6 @@ def published(store: Path) -> dict[str, bytes]:
 
 
 # ---- full disks, small memory -------------------------------------------------------------------
-
-
 # a batch takes about 85 KB of a disk of 4 KB blocks, .lock and store.json one block each
 @pytest.mark.parametrize(("size", "batches"), first(2, [("16k", 0), ("300k", 2), ("4k", 0), ("140k", 1)]))
 def test_a_full_disk_keeps_all_batches_before_and_the_run_goes_on_when_there_is_space(
@@ -209,8 +207,6 @@ def test_too_small_a_memory_limit_is_named_and_a_bigger_one_makes_the_table(web,
 
 
 # ---- damaged and missing files of the store -----------------------------------------------------
-
-
 def truncated(file: Path) -> None:
     content = file.read_bytes()
     file.write_bytes(content[: len(content) // 2])
@@ -424,8 +420,6 @@ def test_a_store_whose_making_was_killed_is_made_by_the_next_run(web, tmp_path):
 
 
 # ---- damaged and missing files of the log -------------------------------------------------------
-
-
 @pytest.fixture
 def moved(web, tmp_path) -> Web:
     """Return the log in files of its own, that may be damaged."""
@@ -491,8 +485,6 @@ def grown_by(web: Web, folder: Path, *, finished: bool) -> Path:
 
 
 # ---- readers and rivals -------------------------------------------------------------------------
-
-
 def started(command: list[str]) -> subprocess.Popen:
     return subprocess.Popen(
         tiny.started_with(*command),

@@ -60,7 +60,6 @@ def test_every_text_format_gives_the_bytes_of_parquet(tmp_path, ending):
 
 
 # ---- how delimited text is written ---------------------------------------------------------------
-
 COMMAS = (".csv", ",")
 FORMS = {
     "semicolons": (".csv", ";", lambda text: text),
@@ -138,8 +137,6 @@ def test_json_lines_that_end_with_carriage_returns_are_refused_with_the_command_
 
 
 # ---- whole numbers as floats, as pandas writes them beside a null ---------------------------------------
-
-
 @pytest.mark.parametrize(("ending", "engine"), [(".csv", "arrays"), (".csv", "duckdb"), (".jsonl", "arrays")])
 def test_ids_that_are_whole_floats_in_text_are_integers(tmp_path, ending, engine):
     logs = []
@@ -349,22 +346,9 @@ def test_json_lines_may_lack_a_field_here_and_there(tmp_path):
 
 
 # ---- Hive folders -----------------------------------------------------------------------------
-
-
 def partitioned(folder, name: str, value: str, frame: pl.DataFrame) -> None:
     (folder / f"{name}={value}").mkdir(parents=True)
     frame.write_parquet(folder / f"{name}={value}" / "part-0.parquet")
-
-
-@pytest.mark.parametrize("pattern", ["", "*", "*/*.parquet", "**/*.parquet"])
-def test_a_hive_folder_names_the_market(tmp_path, pattern):
-    half = tiny.ROWS // 2
-    partitioned(tmp_path / "logs", "market", "us", tiny.searches().head(half))
-    partitioned(tmp_path / "logs", "market", "r%C3%A9union", tiny.searches().tail(half))
-    log = tiny.write_log(tmp_path, searches=tmp_path / "logs" / pattern)
-    tiny.counted(log)
-    markets = pl.read_parquet(log.out / "queries.parquet")["market"].unique().sort().to_list()
-    assert markets == ["réunion", "us"]
 
 
 @pytest.mark.parametrize(
@@ -375,16 +359,6 @@ def test_a_hive_folder_of_nulls_or_of_what_is_no_number_is_counted(tmp_path, nam
     partitioned(tmp_path / "logs", name, bad, tiny.searches().tail(2))
     log = tiny.write_log(tmp_path, searches=tmp_path / "logs")
     assert tiny.counted(log, *FEW)["searches", "rejected", f"null {name}"] == 2
-
-
-def test_hive_folders_of_days_change_nothing(tmp_path):
-    plain = tiny.write_log(tmp_path / "plain")
-    half = tiny.ROWS // 2
-    partitioned(tmp_path / "logs", "day", "2024-05-01", tiny.searches().head(half))
-    partitioned(tmp_path / "logs", "day", "2024-05-02", tiny.searches().tail(half))
-    parts = tiny.write_log(tmp_path / "parts", searches=tmp_path / "logs")
-    assert tiny.counted(plain) == tiny.counted(parts)
-    assert tiny.patterns(plain.out) == tiny.patterns(parts.out)
 
 
 @pytest.mark.parametrize(

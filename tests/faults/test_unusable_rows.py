@@ -138,7 +138,6 @@ def test_a_log_without_any_click_is_a_log(tmp_path):
 
 
 # ---- times ------------------------------------------------------------------------------------
-
 FACTORS = {"seconds": 1 / 1000, "microseconds": 1000, "nanoseconds": 1_000_000}
 
 
@@ -198,8 +197,6 @@ def test_clicks_beyond_the_idle_limit_are_counted_apart(tmp_path):
 
 
 # ---- sizes ------------------------------------------------------------------------------------
-
-
 def test_a_query_of_100_000_characters_is_a_query(tmp_path):
     long = "Maps  " * 16_667
     searches = changed(tiny.searches(), "query", long)

@@ -243,8 +243,6 @@ def test_numbers_of_numpy_and_numbers_as_text_are_numbers(run):
 
 
 # ---- progress ---------------------------------------------------------------------------------------
-
-
 class Kernel:
     """An IPython shell in a notebook."""
 

@@ -57,8 +57,6 @@ def metrics_of(frame, contract):
 
 
 # ---- queries ----------------------------------------------------------------------------------
-
-
 def users(run):
     return run["queries"].select("market", "query", "users_at_least").rows()
 
@@ -84,8 +82,6 @@ def test_a_query_that_is_judged_at_one_depth_only_is_listed_once(tmp_path):
 
 
 # ---- draws ------------------------------------------------------------------------------------
-
-
 def test_every_iteration_has_a_row_with_every_metric(run):
     metrics = metrics_of(run["configurations"], CONFIGURATIONS)
     assert metrics_of(run["draws"], DRAWS) == metrics

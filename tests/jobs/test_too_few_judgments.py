@@ -171,8 +171,6 @@ def test_texts_of_the_log_cannot_move_the_terminal(tmp_path):
 
 
 # ---- the sample of Chorus ---------------------------------------------------------------------
-
-
 def _judgments(out):
     sets = json.loads((CHORUS / "esci_us_judgments.json").read_text(encoding="utf-8"))["judgmentRatings"]
     rows = [

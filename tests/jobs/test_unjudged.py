@@ -35,8 +35,6 @@ QUICK = {"iterations": 10, "click_models": ("NONE",)}
 
 
 # ---- by hand ----------------------------------------------------------------------------------
-
-
 def test_unjudged_are_the_shown_results_of_judged_queries_down_to_the_depth():
     lists, judgments = log_lists(table_of().staged()), prepared()
     assert unjudged_results(lists, judgments, deepest=3).rows() == [
@@ -79,8 +77,6 @@ def test_a_filled_list_is_measured_with_the_grade_of_the_rule(grade, shown):
 
 
 # ---- a run with a rule is a run with those judgments written down -----------------------------
-
-
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     """Return paths of a log, judgments of four results in five, and the judgments that `zero` would add."""
@@ -169,8 +165,6 @@ def test_collapses_are_never_of_filled_grades(log):
 
 
 # ---- clicks that fill are never clicks that try -----------------------------------------------
-
-
 def test_what_is_measured_is_the_log_of_the_users_that_no_grade_is_drawn_from(log):
     whole_judged = judgments_in_full(log, 0)  # nothing is left to fill
     found = analysed(log, whole_judged, unjudged="model", folds=2)
@@ -263,8 +257,6 @@ def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
 
 
 # ---- what cannot be done ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("asked", [{"unjudged": "model"}, {"metric": ("DBN",)}, {"metric": ("UBM@3",)}])
 def test_without_folds_nothing_is_fitted_on_clicks(log, asked):
     with pytest.raises(SettingsError, match="--folds 2"):
@@ -292,8 +284,6 @@ def test_without_a_rule_nothing_is_filled(log):
 
 
 # ---- the command ------------------------------------------------------------------------------
-
-
 def test_the_report_says_what_was_filled_in_and_by_whom(log, tmp_path):
     inputs = [f"--searches={log['searches']}", f"--clicks={log['clicks']}", f"--judgments={log['some']}"]
     quick = ("--iterations=10", "--depth=5", "--quiet", "--click-models=none")

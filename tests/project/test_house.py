@@ -48,8 +48,6 @@ def offending(files, found):
 
 
 # ---- modules ----------------------------------------------------------------------------------
-
-
 def test_a_module_fits_one_sitting():
     def too_long(module):
         lines = len(text_of(module).splitlines())
@@ -64,7 +62,6 @@ def test_test_modules_have_distinct_names():
 
 
 # ---- one place that lists files, and one that opens them ---------------------------------------
-
 LISTING = {"glob", "rglob", "iglob", "walk"}
 OPENING = {"scan_parquet", "read_parquet", "read_parquet_schema", "scan_csv", "read_csv", "scan_ndjson",
            "read_ndjson"}  # fmt: skip
@@ -115,8 +112,6 @@ def test_files_are_listed_by_one_walk_and_opened_by_one_function():
 
 
 # ---- the same bytes on every system -------------------------------------------------------------
-
-
 def writes_in_the_line_ends_of_the_system(tree):
     """Yield the calls that write text to a file and do not say how lines end."""
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
@@ -138,7 +133,6 @@ def test_texts_are_written_with_the_same_line_ends_on_every_system():
 
 
 # ---- no SQL in Python -------------------------------------------------------------------------
-
 STATEMENT = re.compile(
     r"""
     ^[\s(]*SELECT\s | \bSELECT\s.+\sFROM\s | \bINSERT\s+INTO\s | \bDELETE\s+FROM\s | \bUPDATE\s+\S+\s+SET\s

@@ -52,8 +52,6 @@ def applied(session, asked, *columns):
 
 
 # ---- all of Unicode ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("frame", first(1, ["{0} {0}A{0}b {0}", "a b{0}", "{0}a b"]))
 def test_python_and_spark_agree_about_every_code_point_in_a_query(sql, frame):
     texts = [frame.format(signs) for signs in BY_THEMSELVES_AND_IN_RUNS]
@@ -78,7 +76,6 @@ def test_python_and_spark_agree_about_every_code_point_in_a_url(sql, frame):
 
 
 # ---- drawn URLs and queries -------------------------------------------------------------------
-
 near_urls = st.one_of(urls, urls, st.text(), st.text("hHtTpPsS:/?#@80.4 \n"))
 
 
@@ -100,7 +97,6 @@ def test_python_and_spark_agree_about_drawn_queries(sql, texts):
 
 
 # ---- worked by hand ---------------------------------------------------------------------------
-
 QUERIES = NORMAL_QUERIES | {"\u2c2f\ua7dc\U00016ea0": "\u2c5f\u019b\U00016ebb"}  # of Unicode 14, 16 and 17
 
 
@@ -188,7 +184,6 @@ def test_what_looks_alike_has_another_fingerprint(sql, expression, columns):
 
 
 # ---- configurations and users -----------------------------------------------------------------
-
 configurations = st.tuples(odd_texts, odd_texts, st.lists(odd_texts, min_size=1, max_size=4))
 
 

@@ -65,8 +65,6 @@ def marginals(documents, probability):
 
 
 # ---- expectation maximisation, session by session ---------------------------------------------------------
-
-
 class Tally:
     """Expected successes and trials of parameters, by name."""
 

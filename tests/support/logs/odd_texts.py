@@ -19,7 +19,6 @@ def differing(texts, ours, theirs):
 
 
 # ---- worked by hand ---------------------------------------------------------------------------
-
 NORMAL_QUERIES = {
     "  Running\t SHOES\n": "running shoes",
     "no\u00a0break\u3000space": "no break space",
@@ -68,7 +67,6 @@ def is_whole_number(text):
 
 
 # ---- drawn URLs and queries -------------------------------------------------------------------
-
 schemes = st.sampled_from(
     ["http", "HTTP", "https", "Https", "ftp", "x-y+z.1", "1x", "", "mailto", "h\u0131ttp"]
 )
@@ -87,7 +85,6 @@ urls = st.builds("".join, st.tuples(schemes, separators, users, hosts, ports, pa
 
 
 # ---- configurations and users -----------------------------------------------------------------
-
 odd_texts = st.one_of(st.text(max_size=4), st.text("ab\\u\x1f", max_size=4))
 
 

@@ -34,8 +34,6 @@ class Found:
 
 
 # ---- noise ------------------------------------------------------------------------------------
-
-
 def with_noise(rows: Rows, configurations: list[Configuration], settings: Settings) -> Rows:
     """Add to the rows what the noise of single sessions and the null value of SS need.
 
@@ -105,8 +103,6 @@ def reliability(squares: float, noise: float | None) -> float | None:
 
 
 # ---- weighted correlation ---------------------------------------------------------------------
-
-
 def is_constant(values: list[float]) -> bool:
     """Tell whether the values are one value but for rounding."""
     return max(values) - min(values) <= ROUNDING * max(abs(value) for value in values)
@@ -171,8 +167,6 @@ def null_correlation(rows: Rows, editorial: str) -> float | None:
 
 
 # ---- closed form of the two virtual rankers ---------------------------------------------------
-
-
 def covariance(x: list[float], y: list[float]) -> float:
     """Unbiased sample covariance (divisor n - 1)."""
     mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)

@@ -57,8 +57,6 @@ def centred(values: list[float], weights: list[float]) -> list[float]:
 
 
 # ---- periods and folds ------------------------------------------------------------------------
-
-
 def days_of(rows: Rows) -> Counter[date | None]:
     """Return the sessions of some lists by day."""
     found: Counter[date | None] = Counter()
@@ -204,8 +202,6 @@ def left_without_fold(own: Rows, fold: int, clicks: list[str], editorial: list[s
 
 
 # ---- moments ----------------------------------------------------------------------------------
-
-
 def moments(rows: Rows) -> float | None:
     """Return (sum of L)^2 / sum of L^2 of the eigenvalues L > 0 of what shares by period vary within queries.
 

@@ -289,8 +289,6 @@ def difference_rows(key, x, y, place, draws):
 
 
 # ---- queries that are named, and the draws of two rankers ---------------------------------------
-
-
 ITERATIONS = 1000
 N_INFLUENTIAL = 5
 MAX_EXAMPLES = 6

@@ -88,8 +88,6 @@ def test_a_form_is_held_to_its_types_and_may_have_more():
 
 
 # ---- faults of the machine -------------------------------------------------------------------------
-
-
 PLACE = Path("store/000001/batch.json")
 
 
@@ -117,8 +115,6 @@ def test_a_fault_of_the_file_is_none_of_the_system(error):
 
 
 # ---- where the SQL files lie -----------------------------------------------------------------------
-
-
 def test_the_text_of_a_name_is_that_of_its_file():
     for folder in ("questions/log", "steps/5_visits", "checks"):
         names = sql_names(folder)
@@ -147,8 +143,6 @@ def test_an_unknown_folder_is_refused(folder):
 
 
 # ---- a Ctrl-C inside a block that must end waits for its end ---------------------------------------
-
-
 @pytest.fixture
 def heard():
     """Let Ctrl-C be heard, which is ignored where tests run in the background of a script."""

@@ -186,7 +186,6 @@ def test_json_is_indented_sorted_and_leaves_text_as_it_is(tmp_path):
 
 
 # ---- one file ---------------------------------------------------------------------------------
-
 OURS = "made by us"
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from clickassay.core.text.words import first_line
 from clickassay.inputs.columns import CLICKS, JUDGMENTS, QUERIES, SEARCHES
-from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.tables import read_input, watched
 
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
@@ -33,49 +32,6 @@ def test_rows_come_in_the_canonical_types(tmp_path):
         }
     )  # fmt: skip
     assert frame.row(0) == (1, 2, "Q", NOON_MS, ["a", "b"], "all", 1)
-
-
-@pytest.mark.parametrize(
-    "results",
-    [
-        pl.Series([["7", "8"]], dtype=pl.Array(pl.String, 2)),
-        pl.Series([[7, 8]], dtype=pl.List(pl.Int32)),
-        pl.Series([["7", "8"]], dtype=pl.List(pl.Categorical)),
-    ],
-)
-def test_results_are_lists_of_text_whatever_held_them(tmp_path, results):
-    assert searches_from(parquet(tmp_path, results=results))["results"].to_list() == [["7", "8"]]
-
-
-def test_hive_folders_are_columns(tmp_path):
-    for market in ("uk", "us"):
-        place = tmp_path / f"market={market}" / "day=1"
-        place.mkdir(parents=True)
-        parquet(place)
-    table = read_input("searches", tmp_path, SEARCHES)
-    assert sorted(table.frame.collect()["market"]) == ["uk", "us"]
-    assert {"market", "day"} <= table.columns
-
-
-def test_hidden_files_and_those_that_start_with_an_underscore_are_passed_by(tmp_path):
-    for name in ("a.parquet", ".b.parquet", "_c.parquet", "notes.txt", "d.PQ"):
-        (tmp_path / name).write_text("x")
-    (tmp_path / "_temporary").mkdir()
-    (tmp_path / "_temporary" / "e.parquet").write_text("x")
-    assert [file.name for file in find_files("searches", tmp_path).files] == ["a.parquet", "d.PQ"]
-
-
-def test_a_glob_finds_files_and_folders(tmp_path):
-    for day in ("day1", "day2", "night"):
-        (tmp_path / day).mkdir()
-        (tmp_path / day / "a.csv").write_text("x")
-    (tmp_path / "day3.csv").write_text("x")
-    found = find_files("searches", str(tmp_path / "day*")).files
-    assert [file.relative_to(tmp_path).as_posix() for file in found] == [
-        "day1/a.csv",
-        "day2/a.csv",
-        "day3.csv",
-    ]
 
 
 def write_csv(frame, file):

@@ -157,8 +157,6 @@ def test_a_document_twice_in_a_list_is_refused(tmp_path, read):
 
 
 # ---- fewer fields, and dicts ----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("read", [evaluated, imported])
 def test_judgments_of_three_fields_are_query_document_and_grade(tmp_path, read):
     (tmp_path / "three.qrels").write_text("1\ta\t1\n\n1 b 2\n")
@@ -240,7 +238,6 @@ def test_lines_of_fewer_fields_are_recognised(tmp_path, text, layout):
 
 
 # ---- frames of other tools --------------------------------------------------------------------------
-
 IDS, TEXTS = ["1", "1", "2"], ["lamp", "lamp", "chair"]
 TERRIER_QRELS = pd.DataFrame({"qid": IDS, "docno": ["a", "b", "c"], "label": [1, 0, 1]})
 TERRIER_RUN = pd.DataFrame(
@@ -289,7 +286,6 @@ def test_where_no_query_is_common_the_columns_that_were_read_are_named():
 
 
 # ---- below 0, and tables ----------------------------------------------------------------------------
-
 BELOW = "1 0 a -2\n1 0 b 1\n1 0 d -1\n"
 JUDGED = {"a": -2, "b": 1, "d": -1}
 SHOWN = {"1": {"a": 9.0, "b": 8.0, "c": 7.0}}

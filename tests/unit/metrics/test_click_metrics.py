@@ -92,8 +92,6 @@ def test_metrics_of_no_session_are_empty():
 
 
 # ---- means and variances over sessions -------------------------------------------------------------
-
-
 DEPTH = 5
 PATTERNS = st.lists(
     st.tuples(st.integers(0, 2**DEPTH - 1), st.integers(1, 7)),
@@ -260,8 +258,6 @@ def test_click_entropy_refuses_negative_clicks_and_unknown_queries(query, clicks
 
 
 # ---- signals and outcomes --------------------------------------------------------------------------
-
-
 PLACES, LISTS = 4, 5
 
 

@@ -63,8 +63,6 @@ def test_no_configuration_or_no_session_gives_no_share():
 
 
 # ---- correlations ---------------------------------------------------------------------------
-
-
 def test_the_null_correlation_is_that_of_patterns_dealt_regardless_of_grades():
     """Every session of every configuration takes a pattern at random; SS then looks at the grades."""
     rng = np.random.default_rng(4)

@@ -120,7 +120,6 @@ def test_ties_worked_by_hand():
 
 
 # ---- ranges, cuts, suggestions ----------------------------------------------------------------------
-
 numbers = st.floats(0, 100, allow_nan=False).map(lambda number: round(number, 3))
 
 

@@ -146,8 +146,6 @@ def test_a_lone_surrogate_is_refused_with_its_place(tmp_path, shape):
 
 
 # ---- grades -----------------------------------------------------------------------------------------
-
-
 def imported(tmp_path, texts, **options):
     """Import texts as files, and return the rows."""
     files = []
@@ -263,7 +261,6 @@ def test_two_grades_of_one_result_are_counted_with_the_rule(tmp_path, texts, opt
 
 
 # ---- names in comments ------------------------------------------------------------------------------
-
 LISTS = {
     "titles behind, queries above": "# grade queryid docId title\n#\n# qid:1: lamp\n# qid:2: red chair\n"
     "4\tqid:1 #\tp1\tDesk lamp\n0\tqid:1 #\tp2\tBulb\n3\tqid:2 #\tp9\tRed chair\n",
@@ -300,7 +297,6 @@ def test_comments_that_name_nothing_are_counted(tmp_path, text, expected, unused
 
 
 # ---- User Behavior Insights in one document -----------------------------------------------------------
-
 QUERY = {"query_id": "q1", "user_query": "lamp", "client_id": "c", "timestamp": "2026-05-01T10:00:00.000Z",
          "query_response_hit_ids": ["p1", "p2"]}  # fmt: skip
 CLICK = {"query_id": "q1", "action_name": "click", "client_id": "c", "timestamp": "2026-05-01T10:00:09.000Z",
@@ -326,8 +322,6 @@ def test_documents_of_ubi_may_stand_in_one(tmp_path, text):
 
 
 # ---- what is none of them -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     ["AnonID\tQuery\tQueryTime\tItemRank\tClickURL\n1\tlamp\t2006-03-01 07:17:12\t\t\n",
@@ -341,7 +335,6 @@ def test_tables_of_clicks_or_judgments_are_not_taken_for_one_of_queries(tmp_path
 
 
 # ---- which column is the grade -------------------------------------------------------------------
-
 BOTH = [
     {"query": "lamp", "docid": "a", "relevance": 3, "label": 1},
     {"query": "lamp", "docid": "b", "relevance": 0, "label": 2},

@@ -29,8 +29,6 @@ def log_of(tmp_path_factory):
 
 
 # ---- form -------------------------------------------------------------------------------------
-
-
 def test_a_folder_holds_the_four_tables_and_the_truth(log_of):
     assert sorted(path.name for path in log_of.iterdir()) == FILES
 
@@ -121,8 +119,6 @@ def test_a_page_has_ten_different_results_and_all_of_them_are_judged(log_of):
 
 
 # ---- what is searched ---------------------------------------------------------------------------
-
-
 def test_queries_are_distinct_words_made_up_of_plain_letters(log_of):
     queries = [row["query"] for row in rows(log_of / "queries.parquet")]
     assert len(set(queries)) == len(queries) == 300
@@ -180,8 +176,6 @@ def test_users_make_several_searches_on_several_days(log_of):
 
 
 # ---- same bytes -----------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["web", "cascade"])
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(world, tmp_path):
@@ -195,8 +189,6 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(world, tmp
 
 
 # ---- memory ---------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("searches", [1, 7, 20_000, 3_000_001, 500_000_000])
 def test_a_log_of_any_size_is_drawn_in_periods_of_bounded_size(searches):
     drawn, end_ms, largest, users = 0, None, 0, {}
@@ -222,8 +214,6 @@ def test_row_groups_are_bounded_and_only_the_last_one_is_small(tmp_path):
 
 
 # ---- arguments ------------------------------------------------------------------------------------
-
-
 def test_the_smallest_log_has_one_search_of_one_query(tmp_path):
     log = simulate("web", n_searches=1, n_queries=1, out=tmp_path / "log")
     assert len(rows(log / "searches.parquet")) in (1, 2)

@@ -63,8 +63,6 @@ def usable(searches):
 
 
 # ---- noise ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 def test_rows_of_searches_are_counted_as_planted(searches, usable, truth):
     planted = truth["planted"]
@@ -230,8 +228,6 @@ def test_editors_are_at_most_one_grade_off_and_leave_some_results_unjudged(web, 
 
 
 # ---- the user model ---------------------------------------------------------------------------------
-
-
 def clicks_on(grade, *, clickbait=False, habits=HABITS):
     """Clicks on 40,000 pages of results that are all alike."""
     pages = Pages(np.full((40_000, 10), grade, dtype=np.int8), np.full((40_000, 10), clickbait))
@@ -267,7 +263,6 @@ def test_good_pages_end_the_search_of_those_who_seek_one_result():
 
 
 # ---- calibration --------------------------------------------------------------------------------------
-
 # The Yandex click sample that PyClick once carried: 56,477 pages of 20 queries, ten results each.
 # Distinct clicked results count once a page; clicks on what is not on the page are left out.
 REAL_CTR = (0.3074, 0.2510, 0.1769, 0.1497, 0.1078, 0.0811, 0.0733, 0.0538, 0.0565, 0.0518)

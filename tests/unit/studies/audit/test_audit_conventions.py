@@ -101,8 +101,6 @@ def test_a_list_judged_in_full_has_the_figures_of_the_tools(name, printed):
 
 
 # ---- the tools that are installed, on the same lists --------------------------------------------
-
-
 def documents(shown, others):
     """Return qrels and a run in which the list is the ranking."""
     names = [f"d{place}" for place in range(len(shown) + len(others))]
@@ -230,8 +228,6 @@ def test_rbp_of_trec_eval_is_scaled_by_the_best_judged_grade_as_worked_by_hand()
 
 
 # ---- what a convention needs -----------------------------------------------------------------------
-
-
 def named(one):
     return pytest.param(one, id=one.measure.format_map(dict.fromkeys(FILLERS, "_")))
 
@@ -261,8 +257,6 @@ def test_each_quantity_has_one_convention_of_the_run_own_under_each_pool():
 
 
 # ---- other scales -------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "scale", [AuditScale(3, 1, 1, 0.9), AuditScale(4, 3, 1, 0.5), AuditScale(10, 6, 4, 0.8)], ids=str
 )
@@ -310,8 +304,6 @@ def test_two_decimals_are_rounded_up_from_the_half():
 
 
 # ---- grades as they are typed -------------------------------------------------------------------
-
-
 def test_grades_are_read_with_commas_or_blanks_and_a_dash_for_none():
     assert read_grades("--grades", "3,-, 4 0") == [3, None, 4, 0]
     assert read_grades("--others", "") == []
@@ -329,8 +321,6 @@ def test_a_grade_off_the_scale_is_refused():
 
 
 # ---- the page -----------------------------------------------------------------------------------
-
-
 PAGE = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
 
 

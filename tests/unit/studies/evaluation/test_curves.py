@@ -83,8 +83,6 @@ def test_the_printed_ndcg_is_ours_and_at_rank_15_that_of_rounded_averages():
 
 
 # ---- loops from the definitions ---------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def random_lists():
     """Return lists of 40 queries, of different lengths, and what they are made of."""

@@ -308,8 +308,6 @@ def test_a_highest_grade_that_is_not_seen_is_said_where_a_measure_is_told_the_sc
 
 
 # ---- rankings as lists, and what tables say twice ----------------------------------------------
-
-
 def test_a_list_is_a_ranking_alone_and_by_the_name_of_its_run():
     scored = {"q1": {"b": 3.0, "a": 2.0, "c": 1.0}, "q2": {"a": 1.0}}
     listed = {"q1": ["b", "a", "c"], "q2": ("a",), "q3": []}

@@ -107,8 +107,6 @@ def true_difference(world, depth, weights=None):
 
 
 # ---- from files to a sheet --------------------------------------------------------------------
-
-
 def test_a_plan_is_written_in_its_forms_and_pays_for_each_query_once(world, tmp_path):
     said = planned(world, tmp_path / "plan", "--depth", "4")
     for form in (PLAN_QUERIES, PLAN_DOCUMENTS, PLAN_DRAWS, TO_LABEL):
@@ -179,8 +177,6 @@ def test_queries_in_one_ranking_only_are_noted(world, tmp_path):
 
 
 # ---- on with a larger budget, and back with labels --------------------------------------------
-
-
 def test_a_plan_that_goes_on_keeps_its_draws_and_pays_nothing_twice(world, tmp_path):
     planned(world, tmp_path / "one", "--seed", "5")
     done("plan", "--continue", tmp_path / "one", "--budget", 150, "--out", tmp_path / "two", "--quiet")
@@ -263,8 +259,6 @@ def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
 
 
 # ---- what cannot be planned -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -385,8 +379,6 @@ def test_labels_off_the_scale_are_refused_with_their_row(world, tmp_path, grade,
 
 
 # ---- tables that do not belong together -------------------------------------------------------
-
-
 def found_apart(*arguments):
     """Run a command that finds that its inputs share no name; return what it says."""
     ended = tiny.inside(*map(str, arguments))
@@ -468,8 +460,6 @@ def test_rankings_whose_ranks_contradict_their_scores_are_noted(tmp_path):
 
 
 # ---- a model's grades, corrected by labels ----------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def model(world):
     """A model's grades: one too generous now and then."""

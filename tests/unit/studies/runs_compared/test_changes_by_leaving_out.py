@@ -19,9 +19,8 @@ from clickassay.studies.runs_compared.noise import (
 from clickassay.studies.runs_compared.noise import within_changes as changes_of_groups
 from support.runs.given_sample import sample_of
 
+
 # ---- noise ------------------------------------------------------------------------------------
-
-
 def random_sample(seed, names, *, clicks=2, editorial=2):
     """A sample of the named queries with 1 to 4 configurations each; values go with the query's name."""
     rng = np.random.default_rng(seed)
@@ -174,8 +173,6 @@ def test_all_markets_together_are_the_sum_over_their_queries_and_a_group_of_quer
 
 
 # ---- users ------------------------------------------------------------------------------------
-
-
 def sessions_of(seed, names, *, folds=3):
     """Sessions (query, configuration, fold, click value); a fold's users click more or less everywhere."""
     rng = np.random.default_rng(seed)

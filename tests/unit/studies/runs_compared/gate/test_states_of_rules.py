@@ -26,8 +26,6 @@ def outcome(run, text, choice=SampleChoice()):  # noqa: B008 - frozen
 
 
 # ---- states -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("low", "high", "states"),
     [
@@ -76,8 +74,6 @@ def test_what_fails_a_job(tmp_path):
 
 
 # ---- numbers of a run -------------------------------------------------------------------------
-
-
 def with_correlation(value, low, high, caution=None):
     """The sample's correlations with another overall one of ERR with MeanRR in market north."""
     own = pl.all_horizontal(
@@ -239,8 +235,6 @@ def test_the_sample_by_default_is_that_of_the_headline_with_several_judges(tmp_p
 
 
 # ---- health -----------------------------------------------------------------------------------
-
-
 def with_status(*statuses):
     checks = ("busy_user", "late_clicks", "one_grade")
     rows = [(check, status, 1.0, 0.5, "s", "r", "") for check, status in zip(checks, statuses, strict=False)]
@@ -264,8 +258,6 @@ def test_health_is_the_worst_of_its_checks(tmp_path, statuses, is_ok, no_finding
 
 
 # ---- a run that judged nothing ----------------------------------------------------------------
-
-
 def test_a_run_without_a_judged_list_breaks_rules_about_sizes_and_leaves_others_undecided(tmp_path):
     none = pl.all_horizontal(pl.col(name) >= 0 for name in ("n_queries", "n_sessions"))
     statistics = table("statistics").with_columns(
@@ -279,8 +271,6 @@ def test_a_run_without_a_judged_list_breaks_rules_about_sizes_and_leaves_others_
 
 
 # ---- what a run does not have -----------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -318,8 +308,6 @@ def test_the_default_rules_are_rules_and_the_sample_keeps_them():
 
 
 # ---- another run ------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="session")
 def fallen(whole, turned):
     """The numbers of ERR and MeanRR, compared with a run of better grades."""
