@@ -33,9 +33,9 @@ def test_a_folder_above_the_input_is_no_column(tmp_path, above, below):
 @pytest.mark.parametrize("below", ["", "*/*.parquet", "market=*/*.parquet", "*/", "**/*.parquet", "*=u*"])
 def test_folders_from_the_first_wildcard_on_are_columns(tmp_path, below):
     place = tmp_path / "market=test"
-    for market in ("uk", "us", "r%C3%A9%20u"):
+    for market in ("uk", "us", "u%C3%A9%20a"):
         write(place / f"market={market}")
-    assert sorted(searches(f"{place}/{below}")["market"]) == ["ré u", "uk", "us"]
+    assert sorted(searches(f"{place}/{below}")["market"]) == ["uk", "us", "ué a"]
 
 
 def test_a_folder_that_is_named_before_the_wildcard_is_no_column(tmp_path):
