@@ -252,21 +252,16 @@ class Sample:
         """(Q,) the first configuration of each query."""
         return np.flatnonzero(np.diff(self.query_index, prepend=-1))
 
-    def rated(self, name: str) -> "Sample":
-        """Return the sample of a rating: lists with sessions that rated, and these sessions alone.
-
-        Its weights, noise and errors are then of these sessions too.
-        """
-        own, rows = self.ratings[name], self.rated_rows(name)
+    def of_rows(self, rows: Integers) -> "Sample":
+        """Return some configurations, ascending, and their queries, without estimates and ratings."""
         present, index = np.unique(self.query_index[rows], return_inverse=True)
         return replace(
             self,
             queries=tuple(self.queries[query] for query in present),
             query_index=index.astype(np.int64),
-            sessions=own.sessions[rows],
-            click_names=(name,),
-            click_values=own.values[rows, None],
-            click_variances=own.variances[rows, None],
+            sessions=self.sessions[rows],
+            click_values=self.click_values[rows],
+            click_variances=self.click_variances[rows],
             null_success=self.null_success[rows],
             editorial_values=self.editorial_values[rows],
             configuration_ids=self.configuration_ids.gather(rows),
@@ -275,8 +270,20 @@ class Sample:
             estimated={},
             ratings={},
             shown=self.shown and self.shown.of_rows(rows),
-            by_fold=own.by_fold and own.by_fold.of_rows(rows),
+            by_fold=self.by_fold and self.by_fold.of_rows(rows),
         )
+
+    def rated(self, name: str) -> "Sample":
+        """Return the sample of a rating: lists with sessions that rated, and these sessions alone.
+
+        Its weights, noise and errors are then of these sessions too.
+        """
+        own = self.ratings[name]
+        values, variances = own.values[:, None], own.variances[:, None]
+        return replace(
+            self, sessions=own.sessions, click_names=(name,), click_values=values, click_variances=variances,
+            by_fold=own.by_fold,
+        ).of_rows(self.rated_rows(name))  # fmt: skip
 
     def rated_rows(self, name: str) -> Integers:
         """Return the rows of the configurations that a rating has a session of."""

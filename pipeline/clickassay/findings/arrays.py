@@ -1,6 +1,6 @@
 """The judged configurations of a sample of a run as arrays."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import CONFIGURATIONS
-from clickassay.core.records import Integers, Sample, SampleKey, Shown
+from clickassay.core.records import USER_FOLDS, Integers, Sample, SampleKey, Shown
 from clickassay.correlation.classes import with_units
 from clickassay.findings.run import Run, broken
 from clickassay.metrics.clicks import IPS, good_masks, is_click_metric, null_success
@@ -31,8 +31,10 @@ def configurations_of(run: Run, key: SampleKey) -> pl.DataFrame:
     return key.rows(run.tables["configurations"]).sort("query", "configuration_id")
 
 
-def graded_sample(run: Run, key: SampleKey) -> GradedSample:
+def graded_sample(run: Run, key: SampleKey, folds: int = USER_FOLDS) -> GradedSample:
     """Return the judged configurations of a sample as arrays, in the order of `configurations_of`.
+
+    folds: into how many folds of users `by_fold` joins those of the run, by number.
 
     Raises ReportError if values are missing; the message names the file.
     """
@@ -45,8 +47,8 @@ def graded_sample(run: Run, key: SampleKey) -> GradedSample:
         raise broken(run.file("configurations"), f"not {key.depth} grades in every row")
     if rows.join(patterns, on="configuration_id", how="anti").height:
         raise broken(run.file("patterns"), "configurations without a click pattern")
-    grades = _grades(rows, key)
-    return GradedSample(_sample(run, key, rows, patterns, grades, run.tables), grades)
+    grades = np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key.depth)
+    return GradedSample(_sample(run, key, rows, grades, folds), grades)
 
 
 def market_samples(run: Run, key: SampleKey, *, together: bool) -> tuple[SampleKey, list[Sample]]:
@@ -64,21 +66,22 @@ def folds_of(run: Run) -> tuple[int, ...]:
     return tuple(run.tables["patterns"]["fold"].unique().sort())
 
 
-def sample_without(run: Run, key: SampleKey, fold: int, of: int | None = None) -> Sample:
-    """Return the sample without the users of a fold: the configurations that others were shown.
+def without_fold(sample: Sample, fold: int) -> Sample:
+    """Return a sample without the users of a fold: the configurations that others were shown.
 
-    With `of`, the folds are put together to so many, a divisor of their number.
+    A mean v of n sessions becomes v + (n - n')/n' (v - v of the fold), n' of them being left. What patterns
+    of clicks alone tell is NaN.
     """
-    own = pl.col("fold") if of is None else pl.col("fold") % of
-    more = {name: run.tables[name].filter(own != fold) for name in ("patterns", "signals", "outcomes")}
-    patterns = more["patterns"]
-    configurations = configurations_of(run, key)
-    rows = configurations.join(patterns, on="configuration_id", how="semi", maintain_order="left")
-    return _sample(run, key, rows, patterns, _grades(rows, key), more)
-
-
-def _grades(rows: pl.DataFrame, key: SampleKey) -> Integers:
-    return np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, key.depth)
+    assert sample.by_fold is not None  # noqa: S101 - the samples of a run have it
+    cells = sample.by_fold.chosen(sample.by_fold.folds == fold)
+    sessions, values = sample.sessions.copy(), sample.click_values.copy()
+    sessions[cells.rows] -= cells.sessions
+    ratio = cells.sessions / np.maximum(sessions[cells.rows], 1)
+    values[cells.rows] += ratio[:, None] * (values[cells.rows] - cells.values)
+    return replace(
+        sample, sessions=sessions, click_values=values, click_variances=np.full(values.shape, np.nan),
+        null_success=np.full(len(sessions), np.nan), shown=None, by_fold=None,
+    ).of_rows(np.flatnonzero(sessions))  # fmt: skip
 
 
 def editorial_names(columns: list[str], outcomes: Collection[str]) -> tuple[str, ...]:
@@ -87,25 +90,18 @@ def editorial_names(columns: list[str], outcomes: Collection[str]) -> tuple[str,
     return tuple(name for name in columns if name not in fixed and not is_click_metric(name))
 
 
-def _sample(
-    run: Run,
-    key: SampleKey,
-    rows: pl.DataFrame,
-    patterns: pl.DataFrame,
-    grades: Integers,
-    more: Mapping[str, pl.DataFrame],
-) -> Sample:
-    good = good_masks(grades, run.settings)
+def _sample(run: Run, key: SampleKey, rows: pl.DataFrame, grades: Integers, folds: int) -> Sample:
+    good, tables = good_masks(grades, run.settings), run.tables
     numbered = rows.select("configuration_id").with_row_index("n")
-    own = patterns.join(numbered, on="configuration_id").sort("n", "fold", "click_mask")
-    found = more["signals"].join(numbered, on="configuration_id")
+    own = tables["patterns"].join(numbered, on="configuration_id").sort("n", "fold", "click_mask")
+    found = tables["signals"].join(numbered, on="configuration_id")
     signals = {name: found.filter(signal=name) for name in run.signals}
-    outcomes = more["outcomes"].join(numbered, on="configuration_id")
+    outcomes = tables["outcomes"].join(numbered, on="configuration_id")
     outcomes = outcomes.cast({"outcome": pl.Enum(run.outcomes)})
-    clicks = measured_clicks(own, signals, outcomes, good, run.settings.ratings, depth=key.depth)
+    clicks = measured_clicks(own, signals, outcomes, good, run.settings.ratings, depth=key.depth, folds=folds)
     names = editorial_names(rows.columns, run.outcomes)
     queries = rows["query"].unique().sort()
-    shown = run.tables["shown"].join(numbered, on="configuration_id")
+    shown = tables["shown"].join(numbered, on="configuration_id")
     sample = Sample(
         key=key,
         queries=tuple(queries),
@@ -123,4 +119,4 @@ def _sample(
         shown=None if shown.is_empty() else Shown.of(shown["n"].to_numpy().astype(np.int64), shown),
         by_fold=clicks.by_fold,
     )
-    return with_units(sample, run.tables["queries"])
+    return with_units(sample, tables["queries"])

@@ -10,7 +10,7 @@ import polars as pl
 from clickassay.core.contracts.findings import SIGNAL_CORRELATIONS
 from clickassay.core.records import Sample, SampleKey
 from clickassay.correlation.estimates import AcrossHalves, Halves, across_halves
-from clickassay.findings.arrays import folds_of, sample_without
+from clickassay.findings.arrays import folds_of, graded_sample
 from clickassay.findings.claims import Verdict
 from clickassay.findings.decision import Challenge, Decision
 from clickassay.findings.ranking import Lead, Ranking, deciding
@@ -144,8 +144,7 @@ def _rows(run: Run, key: SampleKey) -> Iterator[dict[str, Any]]:
     names = (CLICK, *run.signals)
     found = None
     if len({fold % 2 for fold in folds_of(run)}) > 1:
-        even, odd = (sample_without(run, key, half, of=2) for half in (1, 0))
-        found = _matched(even, odd, run, names)
+        found = _matched(graded_sample(run, key, folds=2).sample, [metric_of(run, name) for name in names])
     for a, one in enumerate(names):
         for b, other in enumerate(names[:a]):
             yield {**key.columns, "signal_a": other, "signal_b": one, **_values(found, b, a)}
@@ -160,23 +159,21 @@ class _Matched:
     left_out: float
 
 
-def _matched(even: Sample, odd: Sample, run: Run, names: tuple[str, ...]) -> _Matched | None:
-    place = {name: at for at, name in enumerate(odd.configuration_ids.to_list())}
-    pairs = [(at, place[name]) for at, name in enumerate(even.configuration_ids.to_list()) if name in place]
-    if not pairs:
+def _matched(sample: Sample, clicks: Sequence[str]) -> _Matched | None:
+    """Correlate click metrics over the lists that both halves of the users were shown; None without any."""
+    cells = sample.by_fold
+    assert cells is not None  # noqa: S101 - the samples of a run have them
+    both = np.flatnonzero(cells.rows[1:] == cells.rows[:-1])  # an even fold, and then the odd one
+    if not len(both):
         return None
-    first, second = (np.array(side, np.int64) for side in zip(*pairs, strict=True))
-    columns = [metric_of(run, name) for name in names]
-    values = [
-        one.click_values[rows][:, [one.click_names.index(name) for name in columns]]
-        for one, rows in ((even, first), (odd, second))
-    ]
-    weights = even.sessions[first] + odd.sessions[second]
-    queries = np.array(even.queries if even.units is None else even.units)[even.query_index[first]]
-    distinct, unit = np.unique(queries, return_inverse=True)
-    every = int(even.sessions.sum() + odd.sessions.sum())
-    found = across_halves(Halves(values[0], values[1], weights, unit))
-    return _Matched(found, (len(pairs), len(distinct), int(weights.sum())), 1 - int(weights.sum()) / every)
+    columns = [sample.click_names.index(name) for name in clicks]
+    even, odd = (cells.values[rows][:, columns] for rows in (both, both + 1))
+    weights = cells.sessions[both] + cells.sessions[both + 1]
+    queries = np.array(sample.queries if sample.units is None else sample.units)
+    distinct, unit = np.unique(queries[sample.query_index[cells.rows[both]]], return_inverse=True)
+    found = across_halves(Halves(even, odd, weights, unit))
+    counts = (len(both), len(distinct), int(weights.sum()))
+    return _Matched(found, counts, 1 - int(weights.sum()) / int(sample.sessions.sum()))
 
 
 def _values(matched: _Matched | None, a: int, b: int) -> dict[str, Any]:

@@ -303,6 +303,7 @@ def measured_clicks(
     ratings: Collection[str],
     *,
     depth: int,
+    folds: int = USER_FOLDS,
 ) -> ClickValues:
     """Compute all click metrics of N configurations, of signals and outcomes too, and by fold of users.
 
@@ -310,6 +311,7 @@ def measured_clicks(
       name of those with a signal.
     outcomes: as `outcome_values` takes them, and fold; None = none.
     good: (N,) masks of the positions whose grade is at least the success grade.
+    folds: how many folds of users are told apart; others are joined by number.
     """
 
     def measured(rows: pl.DataFrame, more: Mapping[str, pl.DataFrame], good: Integers) -> ClickValues:
@@ -320,12 +322,12 @@ def measured_clicks(
         return clicks.beside(of_signals)
 
     def celled(rows: pl.DataFrame) -> pl.DataFrame:
-        return rows.with_columns(n=np.searchsorted(cells, _cell_keys(rows)))
+        return rows.with_columns(n=np.searchsorted(cells, _cell_keys(rows, folds)))
 
     values = measured(patterns, signals, good)
     values = values.beside(outcome_values(outcomes, values.sessions, ratings))
-    cells = np.unique(_cell_keys(patterns))
-    own, fold = np.divmod(cells, USER_FOLDS)
+    cells = np.unique(_cell_keys(patterns, folds))
+    own, fold = np.divmod(cells, folds)
     found = measured(celled(patterns), {name: celled(rows) for name, rows in signals.items()}, good[own])
     # of outcomes: sums over all sessions of a cell; of ratings, means over those who rated
     means, parts, size = [found.means], {}, len(found.sessions)
@@ -346,6 +348,6 @@ def measured_clicks(
     return replace(values, by_fold=by_fold, ratings=parts)
 
 
-def _cell_keys(rows: pl.DataFrame) -> Integers:
+def _cell_keys(rows: pl.DataFrame, folds: int) -> Integers:
     n, fold = (rows[name].to_numpy().astype(np.int64) for name in ("n", "fold"))
-    return n * USER_FOLDS + fold % USER_FOLDS
+    return n * folds + fold % folds

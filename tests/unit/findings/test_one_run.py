@@ -1,12 +1,16 @@
 """A run read back from its folder: what is missing, broken or asked for in vain is named."""
 
 import json
+from collections import Counter
 
+import numpy as np
+import polars as pl
 import pytest
 
 from clickassay.core.contracts.run import LAYOUT, STATISTICS
 from clickassay.core.errors import ActiveError, ReportError
 from clickassay.core.records import SampleChoice, SampleKey
+from clickassay.findings.arrays import graded_sample, without_fold
 from clickassay.findings.ranking import rank
 from clickassay.findings.run import open_run, run_of
 from clickassay.studies.labelling.plan_folder import propose_judgments
@@ -71,3 +75,30 @@ def test_a_run_from_its_folder_and_from_its_tables_is_the_same():
     )  # fmt: skip
     assert rank(frames, frames.headline) == rank(folder, folder.headline)
     assert frames.labels.rule == folder.labels.rule
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folds", [2, 16])
+def test_without_a_fold_of_users_a_sample_has_the_lists_and_the_clicks_of_the_others(folds):
+    run = open_run(sample())
+    key = run.key()
+    whole = graded_sample(run, key, folds).sample
+    left = without_fold(whole, 1)
+    patterns = run.tables["patterns"].filter(pl.col("fold") % folds != 1)
+    sessions, clicks = Counter(), Counter()
+    for name, mask, number in patterns.select("configuration_id", "click_mask", "sessions").iter_rows():
+        sessions[name] += number
+        clicks[name] += number * mask.bit_count()
+    ids = [name for name in whole.configuration_ids if name in sessions]
+    assert len(ids) < len(whole.sessions) or folds > 2
+    assert left.configuration_ids.to_list() == ids
+    assert left.sessions.tolist() == [sessions[name] for name in ids]
+    np.testing.assert_allclose(
+        left.click_values[:, left.click_names.index("QCTR")],
+        [clicks[name] / sessions[name] for name in ids],
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    queries = run.tables["configurations"].filter(**key.columns).select("configuration_id", "query")
+    of_id = dict(queries.iter_rows())
+    assert [left.queries[index] for index in left.query_index] == [of_id[name] for name in ids]

@@ -173,7 +173,7 @@ def _means(sample: Sample) -> _Kind[Sample]:
     metrics = len(sample.click_names) + len(sample.editorial_names)
 
     def contributions(part: Sample) -> _Contributions:
-        moments = _moments(part, centre)
+        moments = _moments(part, centre, products=False)
         return _Contributions(moments.units, moments.values[:, : 1 + metrics], moments.heavy_tail)
 
     def statistic(sums: Floats) -> Floats:
@@ -193,12 +193,17 @@ def _centre(sample: Sample) -> tuple[Floats, Floats]:
     return clicks, editorial
 
 
-def _moments(sample: Sample, centre: tuple[Floats, Floats]) -> _Contributions:
-    """Return `weighted.query_moments` around a centre that all parts of a run share."""
+def _moments(sample: Sample, centre: tuple[Floats, Floats], *, products: bool = True) -> _Contributions:
+    """Return `weighted.query_moments` around a centre that all parts of a run share.
+
+    Without products all metrics count as click metrics.
+    """
     y, x = (
         without_rounding(np.ascontiguousarray((values - mean).T), np.abs(values).max(axis=0)[:, None])
         for values, mean in zip((sample.click_values, sample.editorial_values), centre, strict=True)
     )
+    if not products:
+        y, x = np.concatenate([y, x]), x[:0]
     moments = sample.by_unit(moments_of(y, x, sample.sessions, sample.starts))
     return _Contributions(sample.unit_names, moments, is_heavy(moments[:, 0], DIFFERENCE_INDEX))
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -14,8 +14,8 @@ from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SAMPLE_COLUMNS, USER_FOLDS, Floats, Sample, SampleKey, pairs_of
 from clickassay.correlation.uncertainty.intervals import ALPHA, holm, no_rounding
-from clickassay.correlation.within.groups import all_markets, query_groups
-from clickassay.findings.arrays import folds_of, graded_sample, sample_without
+from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
+from clickassay.findings.arrays import folds_of, graded_sample, without_fold
 from clickassay.findings.run import Run
 from clickassay.metrics.clicks import IPS, is_click_metric
 from clickassay.studies.runs_compared.noise import (
@@ -57,6 +57,9 @@ LEFT_OUT, USERS_LEFT_OUT, INTERVALS = "queries left out", "queries and users lef
 
 NO_ROW = "not computed"
 
+
+_Groups = Sequence[Sequence[QueryGroups]]
+"""The groups of queries of both runs, by market."""
 
 _VALUES = {"within": "correlation", "correlations": "correlation", "differences": "exact"}
 _AGREE = 1e-9  # a correlation computed again from the configurations is the one that the run states
@@ -211,30 +214,32 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
     are_same = of_a == of_b or (of_a % USER_FOLDS == 0 and of_b % USER_FOLDS == 0)
     users = common if are_same else ()
     rated_by_both = runs[0].settings.ratings & runs[1].settings.ratings
-    for _, alike in groupby(sorted(keys, key=_depth_and_judge), _depth_and_judge):
-        parts = [_Parts(run, number, common) for run in runs]  # of one depth and judge in memory at a time
+    for (depth, judge), alike in groupby(sorted(keys, key=_depth_and_judge), _depth_and_judge):
+        # of one depth and judge in memory at a time
+        markets = [_by_market(run, depth, judge) for run in runs]
+        known: dict[Any, _Groups] = {}
         for key in alike:
             own = key.rows(rows)
             ratings = [name for name in own["click_metric"].unique().sort() if name in rated_by_both]
             if (own["table"] != "within").any():
-                pairs = tuple(zip(*(of_run.of(key) for of_run in parts), strict=True))
+                pair = [of_run[key.market] for of_run in markets]
+                if common and number != USER_FOLDS:
+                    pair = [graded_sample(run, key, number).sample for run in runs]
                 counts = [*key.columns.values()]
                 for name in ("queries", "configuration_ids"):
-                    of_a, of_b = (getattr(sample, name) for sample in pairs[0])
+                    of_a, of_b = (getattr(sample, name) for sample in pair)
                     counts += [len(of_a), len(of_b), len({*of_a} & {*of_b})]
                 overlaps.append(pl.DataFrame([counts], schema=_OVERLAP, orient="row"))
-                tested.extend(_again(pairs, own))
+                tested.extend(_again(pair, own, common))
                 for name in ratings:
-                    rated = tuple(tuple(one.rated(name) for one in pair) for pair in pairs)
-                    if all(len(one.sessions) for pair in rated for one in pair):
-                        tested.extend(_again(rated, own, of_rating=True))
-            markets = [of_run.markets(key) for of_run in parts]
-            tested.extend(_within_again(key, markets, own, users))
+                    tested.extend(_again([one.rated(name) for one in pair], own, common, of_rating=True))
+            tested.extend(_within_again(key, [[*of_run.values()] for of_run in markets], own, users, known))
             for name in ratings:
-                by_run = [
-                    [one for market in of_run for one in market.each_rating([name])] for of_run in markets
+                rated = [
+                    [one for market in of_run.values() for one in market.each_rating([name])]
+                    for of_run in markets
                 ]
-                tested.extend(_within_again(key, by_run, own, users))
+                tested.extend(_within_again(key, rated, own, users, known))
     return pl.concat(overlaps).sort(SAMPLE_COLUMNS), pl.concat(tested)
 
 
@@ -242,28 +247,11 @@ def _depth_and_judge(key: SampleKey) -> tuple[int, str]:
     return key.depth, key.judge
 
 
-class _Parts:
-    """The samples of a run: each whole, and then without each fold of users that both runs have."""
-
-    def __init__(self, run: Run, number: int, folds: tuple[int, ...]) -> None:
-        self._run, self._number, self._folds = run, number, folds
-        self._known: dict[SampleKey, Sample] = {}
-
-    def _whole(self, key: SampleKey) -> Sample:
-        if key not in self._known:
-            self._known[key] = graded_sample(self._run, key).sample
-        return self._known[key]
-
-    def of(self, key: SampleKey) -> list[Sample]:
-        """Return the parts of a sample."""
-        without = [sample_without(self._run, key, fold, of=self._number) for fold in self._folds]
-        return [self._whole(key), *without]
-
-    def markets(self, key: SampleKey) -> list[Sample]:
-        """Return the whole samples of all markets of a depth and judge."""
-        kept = self._run.tables["statistics"].filter(depth=key.depth, judge=key.judge)
-        markets = kept.filter(pl.col("n_configurations") > 0)["market"].sort()
-        return [self._whole(replace(key, market=market)) for market in markets]
+def _by_market(run: Run, depth: int, judge: str) -> dict[str, Sample]:
+    """Return the samples of a depth and judge, by market."""
+    kept = run.tables["statistics"].filter(pl.col("n_configurations") > 0, depth=depth, judge=judge)
+    keys = [SampleKey(market, depth, judge) for market in kept["market"].sort()]
+    return {key.market: graded_sample(run, key).sample for key in keys}
 
 
 def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
@@ -278,7 +266,7 @@ def common_folds(runs: Sequence[Run]) -> tuple[int, tuple[int, ...]]:
 
 def _shared_names(a: Sample, b: Sample, rows: pl.DataFrame) -> tuple[list[str], list[str]]:
     """Return the click and offline metrics that both have, and that are compared."""
-    of_clicks, of_editorial = rows["click_metric"], rows["editorial_metric"]
+    of_clicks, of_editorial = ({*rows[name]} for name in ("click_metric", "editorial_metric"))
     return (
         [name for name in a.click_names if name in b.click_names and name in of_clicks],
         [name for name in a.editorial_names if name in b.editorial_names and name in of_editorial],
@@ -286,17 +274,29 @@ def _shared_names(a: Sample, b: Sample, rows: pl.DataFrame) -> tuple[list[str], 
 
 
 def _within_again(
-    key: SampleKey, runs: Sequence[Sequence[Sample]], rows: pl.DataFrame, folds: tuple[int, ...]
+    key: SampleKey,
+    runs: Sequence[Sequence[Sample]],
+    rows: pl.DataFrame,
+    folds: tuple[int, ...],
+    known: dict[Any, _Groups],
 ) -> Iterator[pl.DataFrame]:
-    """Yield the changes of correlations within queries, of one market or of all; `runs` have all markets."""
+    """Yield the changes of correlations within queries, of one market or of all; `runs` have all markets.
+
+    known: the groups of all markets so far, by the metrics that are compared; further ones are added.
+    """
     rows = rows.filter(table="within")
     if rows.is_empty() or not all(runs):
         return
     clicks, editorial = _shared_names(runs[0][0], runs[1][0], rows)
     if not clicks or not editorial:
         return
-    both = [query_groups([sample.narrowed(clicks, editorial) for sample in markets]) for markets in runs]
-    named = [[place for place in places if key.market in (place.key.market, EVERY)] for places in both]
+    names = (*clicks, *editorial)
+    if names not in known:
+        narrowed = [[sample.narrowed(clicks, editorial) for sample in markets] for markets in runs]
+        known[names] = [query_groups(samples) for samples in narrowed]
+    named = [
+        [place for place in places if key.market in (place.key.market, EVERY)] for places in known[names]
+    ]
     if not all(named):
         return
     a, b = (all_markets(places) for places in named)
@@ -306,31 +306,29 @@ def _within_again(
 
 
 def _again(
-    pairs: Sequence[tuple[Sample, ...]], rows: pl.DataFrame, *, of_rating: bool = False
+    pair: Sequence[Sample], rows: pl.DataFrame, folds: Sequence[int], *, of_rating: bool = False
 ) -> Iterator[pl.DataFrame]:
     """Yield the changes of one market, depth and judge, computed from configurations, for its own tables.
 
-    `pairs` are the samples of both runs, first whole, then without each fold of users. Those of a rating say
-    nothing of the means of offline metrics, which are over all sessions.
+    `pair` are the samples of both runs. Those of a rating say nothing of the means of offline metrics, which
+    are over all sessions.
     """
-    a, b = pairs[0]
-    clicks, editorial = _shared_names(a, b, rows)
-    folds = [tuple(sample.narrowed(clicks, editorial) for sample in pair) for pair in pairs]
-    whole, *without = [(one, other) for one, other in folds]
+    clicks, editorial = _shared_names(pair[0], pair[1], rows)
+    a, b = (sample.narrowed(clicks, editorial) for sample in pair)
+    without = [(without_fold(a, fold), without_fold(b, fold)) for fold in folds]
+    if of_rating and not all(len(one.sessions) for part in ((a, b), *without) for one in part):
+        return
     key = {**a.key.columns, "split": EVERY, "class": EVERY}
-    names = pairs_of(clicks, editorial)
-    of_means = [] if of_rating else editorial
-    meant = [tuple(sample.narrowed(clicks, of_means) for sample in pair) for pair in folds]
     one_of_both = {
-        "click_metric": [*clicks, *(None for _ in of_means)],
-        "editorial_metric": [*(None for _ in clicks), *of_means],
+        "click_metric": [*clicks, *(None for _ in editorial)],
+        "editorial_metric": [*(None for _ in clicks), *editorial],
     }
-    (first, other), *others = [(one, other) for one, other in meant]
-    changes = mean_changes(first, other, others)
-    yield _tested_again({"table": MEANS, **key}, one_of_both, changes, len(without))
+    means = _tested_again({"table": MEANS, **key}, one_of_both, mean_changes(a, b, without), len(folds))
+    yield means.head(len(clicks)) if of_rating else means
     if clicks and editorial:
+        names = pairs_of(clicks, editorial)
         for table, test in (("correlations", weighted_changes), ("differences", closed_form_changes)):
-            yield _tested_again({"table": table, **key}, names, test(*whole, without), len(without))
+            yield _tested_again({"table": table, **key}, names, test(a, b, without), len(folds))
 
 
 def _tested_again(

@@ -23,7 +23,7 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
 from clickassay.core.text.words import did_you_mean, listed
-from clickassay.findings.arrays import folds_of, graded_sample, sample_without
+from clickassay.findings.arrays import folds_of, graded_sample, without_fold
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import named_measure
 from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, refuse_ips, signal_of
@@ -146,17 +146,10 @@ def _editorial(run: Run, name: str) -> str:
 def _mean(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     """Read a mean over sessions: queries, and folds of users, are left out as where two runs are compared."""
     name = click_metric(names[0]) or _editorial(run, names[0])
-    sample = graded_sample(run, key).sample
     folds = folds_of(run) if len(folds_of(run)) > 1 else ()
-    without = [sample_without(run, key, fold) for fold in folds]
-    every = [(sample, mean_intervals(sample, without))]
-    for rated in sample.each_rating():
-        parts = [rated, *(one.rated(rated.click_names[0]) for one in without)]
-        own, *others = [one.narrowed(one.click_names, ()) for one in parts]
-        every.append((own, mean_intervals(own, others)))
-    own, means = next(
-        (one, found) for one, found in every if name in (*one.click_names, *one.editorial_names)
-    )
+    sample = graded_sample(run, key, 1 + max(folds, default=0)).sample
+    own = sample.rated(name).narrowed((name,), ()) if name in sample.ratings else sample
+    means = mean_intervals(own, [without_fold(own, fold) for fold in folds])
     place = (*own.click_names, *own.editorial_names).index(name)
     value, low, high = (
         None if math.isnan(ends[place]) else float(ends[place]) for ends in (means.b, means.low, means.high)
