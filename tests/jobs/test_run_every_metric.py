@@ -9,7 +9,7 @@ from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.metrics.catalogue import METRICS, named_measure
 from clickassay.metrics.names import OTHER_NAMES, TREC
 from clickassay.report.charts.artist import Artist
-from clickassay.report.writers.tables import csv_text, latex_table
+from clickassay.report.writers.tables import latex_table
 from support.logs import tiny
 from support.reports.report_runs import report_of
 from support.tiers import first
@@ -45,7 +45,7 @@ def test_every_table_is_written_for_every_name_asked_for_alone(ran, name, monkey
     wanted = PLAIN | {str(named_measure(name))}
     report = report_of({key: of_metrics(frame, wanted) for key, frame in tables.items()}, info)
     for table in report.tables:
-        assert csv_text(table)
+        assert table.csv_lines
         assert latex_table(table)
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,6 +40,10 @@ from clickassay.correlation.weighted import (
 )
 from clickassay.correlation.within.groups import CLICKS_SAME, EDITORIAL_SAME, NO_GROUP, QueryGroups
 
+Columns = Mapping[str, Any]
+"""Columns of one row per click metric and offline metric: (C, E) numbers, a text of each pair, or one value
+of all."""
+
 
 def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None = None) -> pl.DataFrame:
     """Compute the weighted correlations in every class of every split (Chapelle et al. 2009, Tables 2 to 5).
@@ -57,10 +62,10 @@ def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None
         for label in range(len(split.classes))
         if (split.labels == label).any()
     ]
-    return CORRELATIONS.canonical(pl.concat(classes)) if classes else CORRELATIONS.empty()
+    return CORRELATIONS.canonical(_pairs(sample, classes)) if classes else CORRELATIONS.empty()
 
 
-def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats) -> pl.DataFrame:
+def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats) -> Columns:
     chosen = split.labels == label
     kept = slice(None) if chosen.all() else chosen[sample.query_index]  # all of them need no copy
     sessions = sample.sessions[kept]
@@ -83,27 +88,19 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
         return centred.correlations, reliable
 
     known = estimates(correlated.values, own, statistic, null=nulls)
-    columns = {
+    heavy = is_heavy(own[:, 0], CORRELATION_INDEX)  # the first of the moments is that of sessions
+    return {
+        "split": split.name,
+        "class": split.classes[label],
         "correlation": correlated.values,
         **_intervals(known),
         "null_correlation": np.where(np.isnan(correlated.values), np.nan, nulls),
-    }
-    counts = {
         "n_configurations": len(sessions),
         "n_queries": int(chosen.sum()),
         "n_sessions": int(sessions.sum()),
-    }
-    heavy = is_heavy(own[:, 0], CORRELATION_INDEX)  # the first of the moments is that of sessions
-    texts = {
         "reason": [reason for row in correlated.reasons for reason in row],
         "caution": cautions(correlated.values, known.low, len(own), heavy_tail=heavy),
     }
-    return _pairs(sample, columns).with_columns(
-        split=pl.lit(split.name),
-        **{"class": pl.lit(split.classes[label])},
-        **{name: pl.lit(number, pl.Int64) for name, number in counts.items()},
-        **{name: pl.Series(values, dtype=pl.String) for name, values in texts.items()},
-    )
 
 
 def _uses_grades(sample: NamedMetrics) -> NDArray[np.bool_]:
@@ -161,25 +158,25 @@ def differences(
         null = np.broadcast_to(np.where(_uses_grades(sample), np.nan, 0.0), exact.shape)
         contributions = sample.by_unit(np.concatenate([covariances, within_noise(sample)], axis=1))
         known = estimates(exact, contributions, statistic, null=null)
+    n_queries = len(within.sizes)
     columns = {
         "monte_carlo": drawn.values,
         "monte_carlo_se": (1 - drawn.values**2) / math.sqrt(len(deltas)),
         "exact": exact,
         **_intervals(known),
         "sign_agreement": 0.5 + np.arcsin(exact) / math.pi,
+        "n_queries": n_queries,
+        "n_configurations": len(within.rows),
+        "reason": no_value_reasons(within, total, drawn),
+        "caution": cautions(exact, known.low, n_queries),
     }
-    n_queries = len(within.sizes)
-    frame = _pairs(sample, columns).with_columns(
-        pl.lit(n_queries, pl.Int64).alias("n_queries"),
-        pl.lit(len(within.rows), pl.Int64).alias("n_configurations"),
-        pl.Series("reason", no_value_reasons(within, total, drawn), dtype=pl.String),
-        pl.Series("caution", cautions(exact, known.low, n_queries), dtype=pl.String),
-    )
     deltas = deltas if n_queries else deltas[:0]
     names = (*sample.click_names, *sample.editorial_names)
     numbers = pl.Series("iteration", np.arange(1, len(deltas) + 1), dtype=pl.Int32)
     of_draws = pl.DataFrame([numbers, *(pl.Series(name, deltas[:, i]) for i, name in enumerate(names))])
-    return DIFFERENCES.canonical(frame), DRAWS.canonical(with_sample_columns(sample, of_draws))
+    return DIFFERENCES.canonical(_pairs(sample, [columns])), DRAWS.canonical(
+        with_sample_columns(sample, of_draws)
+    )
 
 
 def within(place: QueryGroups) -> pl.DataFrame:
@@ -189,13 +186,13 @@ def within(place: QueryGroups) -> pl.DataFrame:
     together; a correlation that does not exist is null, with its reason.
     """
     kept = {name: groups for name, groups in place.classes.items() if groups.any() or name == _ALL}
-    return WITHIN.canonical(pl.concat([_within_rows(place, *named) for named in kept.items()]))
+    return WITHIN.canonical(_pairs(place, [_within_rows(place, *named) for named in kept.items()]))
 
 
 _ALL = (EVERY, EVERY)
 
 
-def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.bool_]) -> pl.DataFrame:
+def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.bool_]) -> Columns:
     contributions = place.groups.by_unit(chosen)
     parts = place.split(contributions.sum(axis=0))
     nulls = np.where(_uses_grades(place), parts.nulls, 0.0)
@@ -219,23 +216,6 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
     ceiling = np.where(ceiling < highest * (1 - PERFECT), np.nan, ceiling)
     ways, side_by_side = place.moments
     taken = place.taken_out
-    columns = {
-        "correlation": parts.correlations,
-        **_intervals(known),
-        "null_correlation": np.where(np.isnan(parts.correlations), np.nan, nulls),
-        "ceiling": np.broadcast_to(ceiling[:, None], nulls.shape),
-        "sign_agreement": 0.5 + np.arcsin(parts.correlations) / math.pi,
-        "moments": np.full(nulls.shape, ways),
-        "side_by_side": np.broadcast_to(side_by_side, nulls.shape),
-    }
-    counts = {
-        "periods": taken.periods,
-        "user_folds": taken.folds,
-        "taken_out": taken.rank,
-        "n_configurations": place.groups.n_lists[chosen].sum(),
-        "n_queries": len(contributions),
-        "n_sessions": place.groups.n_sessions[chosen].sum(),
-    }
     caution = cautions(parts.correlations, known.low, len(contributions))
 
     def reason(click: float, editorial: float) -> str | None:
@@ -243,27 +223,45 @@ def _within_rows(place: QueryGroups, name: tuple[str, str], chosen: NDArray[np.b
             return NO_GROUP
         return CLICKS_SAME if not click > 0 else None if editorial > 0 else EDITORIAL_SAME
 
-    texts = {
+    return {
+        "split": name[0],
+        "class": name[1],
+        "correlation": parts.correlations,
+        **_intervals(known),
+        "null_correlation": np.where(np.isnan(parts.correlations), np.nan, nulls),
+        "ceiling": np.broadcast_to(ceiling[:, None], nulls.shape),
+        "sign_agreement": 0.5 + np.arcsin(parts.correlations) / math.pi,
+        "moments": np.full(nulls.shape, ways),
+        "side_by_side": np.broadcast_to(side_by_side, nulls.shape),
+        "periods": taken.periods,
+        "user_folds": taken.folds,
+        "taken_out": taken.rank,
+        "n_configurations": int(place.groups.n_lists[chosen].sum()),
+        "n_queries": len(contributions),
+        "n_sessions": int(place.groups.n_sessions[chosen].sum()),
         "reason": [reason(click, editorial) for click in parts.squares_y for editorial in parts.squares_x],
         "caution": [
             own or (None if np.isnan(value) else place.caution)
             for own, value in zip(caution, parts.correlations.ravel(), strict=True)
         ],
     }
-    return _pairs(place, columns).with_columns(
-        **{column: pl.lit(label) for column, label in zip(("split", "class"), name, strict=True)},
-        **{column: pl.lit(int(number), pl.Int64) for column, number in counts.items()},
-        **{column: pl.Series(values, dtype=pl.String) for column, values in texts.items()},
-    )
 
 
-def _pairs(sample: NamedMetrics, columns: dict[str, Floats]) -> pl.DataFrame:
-    """Return one row per click metric and offline metric, from (..., C, E) arrays."""
-    pairs = pairs_of(sample.click_names, sample.editorial_names)
-    values = {name: array.ravel() for name, array in columns.items()}
-    times = len(next(iter(values.values()))) // max(1, len(pairs["click_metric"]))
-    names = {name: metrics * times for name, metrics in pairs.items()}
-    return with_sample_columns(sample, pl.DataFrame({**names, **values}))
+def _pairs(named: NamedMetrics, parts: Sequence[Columns]) -> pl.DataFrame:
+    """Return a row per click metric and offline metric of each part; null where there is no value."""
+    pairs = pairs_of(named.click_names, named.editorial_names)
+    size = len(pairs["click_metric"])
+    columns: dict[str, Any] = {name: metrics * len(parts) for name, metrics in pairs.items()}
+    for name, first in parts[0].items():
+        if isinstance(first, np.ndarray):
+            columns[name] = np.concatenate([np.ravel(part[name]) for part in parts])
+        elif isinstance(first, str | int):
+            columns[name] = [part[name] for part in parts for _ in range(size)]
+        else:
+            columns[name] = [text for part in parts for text in part[name]]
+    columns |= {name: [value] * (size * len(parts)) for name, value in named.key.columns.items()}
+    forms = dict.fromkeys(("reason", "caution"), pl.String)
+    return pl.DataFrame(columns, schema_overrides=forms, nan_to_null=True)
 
 
 def with_sample_columns(sample: NamedMetrics, frame: pl.DataFrame) -> pl.DataFrame:

@@ -263,8 +263,7 @@ def _is_opposed(first: Ranking, other: Ranking, name: str) -> bool:
     """Whether one click metric has a metric above another, and the other click metric the other way round."""
     if name not in other.competitors:
         return False
-    above = other.above(name, tuple(other.competitors))
-    return any(one in first.competitors and first.lead(name, one).is_ahead for one in above)
+    return any((name, one) in first.ahead for one in other.above(name, tuple(other.competitors)))
 
 
 def _ahead_by_others(

@@ -66,7 +66,7 @@ def by_click(run: Run) -> tuple[str, ...]:
 
 def dependence_on_clicks(rankings: Sequence[Ranking]) -> Dependence:
     """Return whether the best metric depends on the click metric."""
-    ahead = [{pair for pair, lead in one.both_ways.items() if lead.is_ahead} for one in rankings]
+    ahead = [one.ahead for one in rankings]
     is_opposed = any((b, a) in other for own in ahead for a, b in own for other in ahead)
     choices = tuple(Choice(one.click, one.among_best) for one in rankings)
     return Dependence("click metric", choices, is_opposed=is_opposed)

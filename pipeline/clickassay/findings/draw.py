@@ -164,11 +164,10 @@ def _within(run: Run) -> Claim:
 def _sign_agreement(run: Run, ranking: Ranking) -> dict[str, float]:
     if ranking.sample is None:
         return {}
-    rows = ranking.sample.rows(values_of(run, ranking.quantity)).filter(click_metric=ranking.click)
     return {
-        name: share
-        for name, share in rows.select("editorial_metric", "sign_agreement").iter_rows()
-        if share is not None
+        row["editorial_metric"]: row["sign_agreement"]
+        for row in values_of(run, ranking.quantity, ranking.sample, ranking.click)
+        if row["sign_agreement"] is not None
     }
 
 

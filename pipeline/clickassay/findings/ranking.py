@@ -8,7 +8,6 @@ from string import ascii_lowercase
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SampleKey
@@ -201,24 +200,28 @@ class Ranking:
         return ((first, second), lead) if lead.is_ahead else ((second, first), swap_sides(lead))
 
     @cached_property
-    def both_ways(self) -> dict[tuple[str, str], Lead]:
-        """`pairs`, and each with its sides exchanged."""
-        swapped = {(second, first): swap_sides(lead) for (first, second), lead in self.pairs.items()}
-        return {**swapped, **self.pairs}
+    def ahead(self) -> frozenset[tuple[str, str]]:
+        """The pairs of which the first is significantly better than the second."""
+        significant = [
+            (pair, lead) for pair, lead in self.pairs.items() if lead.is_significant and lead.value
+        ]
+        return frozenset(pair if lead.is_ahead else pair[::-1] for pair, lead in significant)
 
     def lead(self, first: str, second: str) -> Lead:
         """Return how much `first` is ahead of `second`; without a test if the run made none."""
-        if (first, second) in self.both_ways:
-            return self.both_ways[first, second]
+        if (first, second) in self.pairs:
+            return self.pairs[first, second]
+        if (second, first) in self.pairs:
+            return swap_sides(self.pairs[second, first])
         return Lead(Estimate(self.competitors[first].value - self.competitors[second].value))
 
     def not_above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
         """Return the others that `first` is not significantly above."""
-        return tuple(name for name in others if name != first and not self.lead(first, name).is_ahead)
+        return tuple(name for name in others if name != first and (first, name) not in self.ahead)
 
     def above(self, first: str, others: tuple[str, ...]) -> tuple[str, ...]:
         """Return the others that are significantly better than `first`, highest first."""
-        return tuple(name for name in others if name != first and self.lead(name, first).is_ahead)
+        return tuple(name for name in others if (name, first) in self.ahead)
 
     def untested(self, first: str) -> tuple[str, ...]:
         """Return the metrics and baselines whose difference from `first` was not tested."""
@@ -270,7 +273,7 @@ class Ranking:
         return tuple(
             baseline
             for baseline in self.baselines
-            if not any(self.lead(name, baseline).is_ahead for name in self.metrics)
+            if not any((name, baseline) in self.ahead for name in self.metrics)
         )
 
     @cached_property
@@ -319,13 +322,12 @@ def rank_within(run: Run, place: SampleKey, click: str | None = None) -> Ranking
     return _rank(run, WITHIN_QUERIES, place, click or run.click)
 
 
-def values_of(run: Run, quantity: Quantity) -> pl.DataFrame:
-    """Return the table of the values that metrics are ranked by, in a column ``correlation``."""
-    if quantity == "correlation of differences":
-        return run.competing("differences").rename({"exact": "correlation"})
-    table = "correlations" if quantity == "correlation" else "within"
-    return run.competing(table).filter(split=EVERY)
-
+_VALUES: Mapping[Quantity, tuple[str, str]] = {
+    "correlation": ("correlations", "correlation"),
+    "correlation of differences": ("differences", "exact"),
+    "correlation within queries": ("within", "correlation"),
+}
+"""The tables of the values that metrics are ranked by, and their columns."""
 
 _PAIRS: Mapping[Quantity, str] = {
     "correlation": "comparisons",
@@ -335,10 +337,14 @@ _PAIRS: Mapping[Quantity, str] = {
 """The tables of the differences between metrics."""
 
 
+def values_of(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> list[dict[str, Any]]:
+    """Return the rows of the values that metrics are ranked by, in ``correlation``."""
+    table, column = _VALUES[quantity]
+    return [{**row, "correlation": row[column]} for row in run.rows_about(table, sample, click)]
+
+
 def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Ranking:
-    tables = (values_of(run, quantity), run.competing(_PAIRS[quantity]))
-    own, tests = (sample.rows(table).filter(click_metric=click) for table in tables)
-    by_metric = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
+    by_metric = {row["editorial_metric"]: row for row in values_of(run, quantity, sample, click)}
     ordered = [by_metric[name] for name in in_order(tuple(by_metric), (*run.editorial, *BASELINES))]
     known = sorted(
         (_competitor(row) for row in ordered if row["correlation"] is not None), key=lambda one: -one.value
@@ -347,7 +353,8 @@ def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Rankin
         reasons = {estimate(row).reason or "no value" for row in ordered if row["correlation"] is None}
         why = listed(sorted(reasons)) or f"{click} was not computed"
         return Ranking(quantity, click, sample, reason=why)
-    leads = {(row["metric_a"], row["metric_b"]): lead_from_row(row) for row in tests.iter_rows(named=True)}
+    tests = run.rows_about(_PAIRS[quantity], sample, click)
+    leads = {(row["metric_a"], row["metric_b"]): lead_from_row(row) for row in tests}
     queries = max(row["n_queries"] or 0 for row in ordered)
     return Ranking(quantity, click, sample, {one.name: one for one in known}, leads, queries)
 
@@ -406,13 +413,14 @@ def highest_possible(run: Run, ranking: Ranking) -> float | None:
     """
     if ranking.sample is None:
         return None
-    rows = ranking.sample.rows(values_of(run, ranking.quantity)).filter(
-        pl.col("noise_corrected_low").is_not_null(), pl.col("noise_corrected") != 0,
-        click_metric=ranking.click,
-    )  # fmt: skip
-    if rows.is_empty():
+    rows = [
+        row
+        for row in values_of(run, ranking.quantity, ranking.sample, ranking.click)
+        if row["noise_corrected_low"] is not None and row["noise_corrected"]
+    ]
+    if not rows:
         return None
-    row = rows.sort(pl.col("correlation").abs(), descending=True, maintain_order=True).row(0, named=True)
+    row = max(rows, key=lambda row: abs(row["correlation"]))
     root = row["correlation"] / row["noise_corrected"]
     return root if root * root >= ROOM_FOR_NOISE else None
 

@@ -149,7 +149,10 @@ class Run:
     @cached_property
     def frames(self) -> Mapping[str, pl.DataFrame]:
         """The tables without rows that concern baselines; classes of few queries are numbered."""
-        frames = {name: frame.filter(~_concerns_baseline(frame)) for name, frame in self.tables.items()}
+        frames = {
+            name: frame.filter(~_concerns_baseline(frame)) if _names_metrics(frame) else frame
+            for name, frame in self.tables.items()
+        }
         rare = number_rare_classes(frames["correlations"], OWN_SPLITS, self.settings.min_users)
         return MappingProxyType({**frames, "correlations": rare})
 
@@ -165,6 +168,19 @@ class Run:
     def _competing(self) -> Mapping[str, pl.DataFrame]:
         tables = (name for name in COMPETING if name in self.tables)
         return {name: pl.concat([self.frames[name], self.of_baselines(name)]) for name in tables}
+
+    def rows_about(self, name: str, sample: SampleKey, click: str) -> list[dict[str, Any]]:
+        """Return the rows of `competing` about a sample and a click metric, over all queries."""
+        if name not in self._by_click:
+            rows = self.competing(name)
+            every = rows.filter(split=EVERY) if "split" in rows.columns else rows
+            self._by_click[name] = every.partition_by(*SAMPLE_COLUMNS, "click_metric", as_dict=True)
+        own = self._by_click[name].get((*sample.columns.values(), click))
+        return [] if own is None else own.to_dicts()
+
+    @cached_property
+    def _by_click(self) -> dict[str, dict[tuple[Any, ...], pl.DataFrame]]:
+        return {}  # each table when it is first asked for
 
     def headline_rows(self, name: str) -> pl.DataFrame:
         """Rows of a table of the headline sample; no row when there is no such sample."""
@@ -402,9 +418,12 @@ def _in_form(contract: Contract, frame: pl.DataFrame) -> pl.DataFrame:
     return contract.canonical(frame).with_columns(cs.float().fill_nan(None))
 
 
+def _names_metrics(frame: pl.DataFrame) -> list[str]:
+    return [name for name in ("editorial_metric", "metric_a", "metric_b") if name in frame.columns]
+
+
 def _concerns_baseline(frame: pl.DataFrame) -> pl.Expr:
-    names = [name for name in ("editorial_metric", "metric_a", "metric_b") if name in frame.columns]
-    return pl.any_horizontal(pl.lit(False), *(pl.col(name).is_in(BASELINES) for name in names))
+    return pl.any_horizontal(pl.col(_names_metrics(frame)).is_in(BASELINES))
 
 
 def in_order(names: Sequence[str], order: Sequence[str]) -> tuple[str, ...]:

@@ -77,8 +77,8 @@ def opposed(clicks: Ranking, other: Ranking, first: Sequence[str | None] = ()) -
     """
     known = [name for name in other.competitors if name in clicks.competitors]
     ordered = [name for name in dict.fromkeys((*first, *known)) if name in known and name is not None]
-    pairs = ((a, b) for a in ordered for b in ordered if a != b and other.lead(a, b).is_ahead)
-    return next(((a, b) for a, b in pairs if clicks.lead(b, a).is_ahead), None)
+    pairs = ((a, b) for a in ordered for b in ordered if (a, b) in other.ahead)
+    return next(((a, b) for a, b in pairs if (b, a) in clicks.ahead), None)
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 import polars as pl
 
+from clickassay.core.files.tables import csv_lines
 from clickassay.core.text.words import MISSING, number
 from clickassay.findings.estimates import Estimate, estimate
 
@@ -133,6 +135,31 @@ class ReportTable:
         if len(self.rows) > len(self.shown):
             remarks.append(f"The first {self.most} of {len(self.rows)} rows; all are in the CSV file.")
         return (*self.notes, *remarks)
+
+    @cached_property
+    def csv_lines(self) -> list[str]:
+        """The lines of its CSV file: heads, then rows in full precision; no text can be read as a formula.
+
+        They are those of `data`, or if that is None, the rows of the table itself.
+        """
+        if self.data is not None:
+            return csv_lines(self.data)
+        columns: dict[str, list[object]] = {}
+        if any(row.group for row in self.rows):
+            columns[self.group_head] = [row.group for row in self.rows]
+        columns[self.name_head] = [row.name for row in self.rows]
+        for place, head in enumerate(self.full_heads):
+            if head in columns:
+                raise ValueError(f"table {self.name} has two columns {head!r}: give it a frame of its own")
+            cells = [row.cells[place] for row in self.rows]
+            columns[head] = [
+                cell if isinstance(cell, (str, int)) or cell is None else cell.value for cell in cells
+            ]
+            ends = [(cell.low, cell.high) if isinstance(cell, Estimate) else (None, None) for cell in cells]
+            if any(low is not None for low, _ in ends):
+                lows, highs = map(list, zip(*ends, strict=True))
+                columns |= {f"{head}, low": lows, f"{head}, high": highs}
+        return csv_lines(pl.DataFrame(columns, strict=False))
 
 
 def _known(cells: Iterable[Cell]) -> list[Estimate]:

@@ -100,6 +100,8 @@ class Table:
 
 
 def _ascends(frame: pl.DataFrame, key: tuple[str, ...]) -> bool:
+    if frame.height < 2:
+        return True
     ascends: pl.Expr = pl.lit(False)
     for name in reversed(key):
         column, before = pl.col(name), pl.col(name).shift()

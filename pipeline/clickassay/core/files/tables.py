@@ -165,20 +165,34 @@ _EMPTY_LINE = '""'
 
 def as_csv(frame: pl.DataFrame) -> str:
     r"""Return `frame` as CSV that neither a spreadsheet nor a parser misreads; lines end with ``\n``."""
-    columns = [_cells(frame[name]) for name in frame.columns]
-    lines = [map(escape.csv, frame.columns), *zip(*columns, strict=True)]
+    return "\n".join([*csv_lines(frame), ""])
+
+
+def csv_lines(frame: pl.DataFrame) -> list[str]:
+    """Return the lines of `as_csv`: heads, then a line for each row."""
+    lines = [",".join(map(escape.csv, frame.columns))]
+    if frame.width:
+        cells = [_cells(column).alias(str(place)) for place, column in enumerate(frame)]
+        lines += pl.DataFrame(cells).select(pl.concat_str(pl.all(), separator=",")).to_series().to_list()
     # parsers would skip a line that is all empty
-    return "".join([f"{','.join(cells) or _EMPTY_LINE}\n" for cells in lines])
+    return [line or _EMPTY_LINE for line in lines]
 
 
-def _cells(column: pl.Series) -> list[str]:
-    values = column.to_list()
-    if column.dtype.is_numeric():
-        return ["" if value is None else str(value) for value in values]
+def _cells(column: pl.Series) -> pl.Series:
+    if column.dtype.is_integer():
+        return column.cast(pl.String).fill_null("") if column.null_count() else column.cast(pl.String)
+    if column.dtype.is_float():
+        values = column.cast(pl.Float64)
+        size = np.abs(values.to_numpy())
+        # null, NaN, and what Python writes with an exponent; of all others both write the same digits
+        (places,) = np.nonzero(~(((size >= 1e-4) & (size < 1e16)) | (size == 0)))
+        rare = values.gather(places).to_list()
+        texts = ["" if value is None else str(value) for value in rare]
+        return values.cast(pl.String).scatter(places, texts)
     if column.dtype == pl.String:
-        cells = {value: escape.csv(value) for value in dict.fromkeys(values)}
-        return [cells[value] for value in values]
-    return [escape.csv(value) for value in values]
+        known = column.unique()
+        return column.replace_strict(known, [escape.csv(text) for text in known.to_list()])
+    return pl.Series([escape.csv(value) for value in column.to_list()], dtype=pl.String)
 
 
 def as_json(frame: pl.DataFrame) -> str:

@@ -190,11 +190,11 @@ def within_section(run: Run, findings: Findings) -> Section:
     """Show by their correlation within queries, over all markets together, which lists metrics prefer."""
     claim, ranking = findings.within, findings.within.ranking
     is_sum = run.headline_place not in {None, run.headline}
-    values = values_of(run, ranking.quantity).filter(click_metric=run.click)
-    own = values.head(0) if ranking.sample is None else ranking.sample.rows(values)
-    rows: dict[str, Mapping[str, Any]] = {row["editorial_metric"]: row for row in own.iter_rows(named=True)}
+    rows: dict[str, Mapping[str, Any]] = {}
     where = ""
     if ranking.sample is not None:
+        values = values_of(run, ranking.quantity, ranking.sample, run.click)
+        rows = {row["editorial_metric"]: row for row in values}
         where = f" at {ranking.sample.label}{', all markets together' if is_sum else ''}"
     table = shown_table(
         "within", f"Correlation within queries with {run.click}{where}",

@@ -418,7 +418,7 @@ def _leading(case: _Case) -> Told:
     elif len(ranking.metrics) == 1:
         title = f"{ranking.best} is the only metric: there is no other one to compare it with"
     elif worse:
-        all_below = all(ranking.lead(one, name).is_ahead for one in leading for name in worse)
+        all_below = all((one, name) in ranking.ahead for one in leading for name in worse)
         verb, are = ("predict" if len(leading) > 1 else "predicts"), ("are" if len(worse) > 1 else "is")
         title = f"{few_spoken(leading)} {verb} best {users}; {few_spoken(worse)} {are} significantly worse"
         title += "" if all_below else " than another metric"

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
@@ -22,7 +21,7 @@ from clickassay.core.records import SampleKey
 from clickassay.core.text.escape import html, markdown, script_json
 from clickassay.report.model import Section, StudyReport
 from clickassay.report.tables import ReportTable
-from clickassay.report.writers.tables import csv_text, html_table, latex_table, markdown_table
+from clickassay.report.writers.tables import html_table, latex_table, markdown_table
 
 
 @cache
@@ -71,22 +70,25 @@ def downloads(tables: Iterable[ReportTable], shown: tuple[SampleKey, ...], *, fu
     packed: dict[str, str] = {}
     gzip = pa.Codec("gzip", compression_level=_PACKING_LEVEL)
     for table in tables:
-        text = csv_text(_only_samples(table, shown)) if table.rows else ""
+        text = "\n".join([*_lines_of(table, shown), ""]) if table.rows else ""
         if text and len(text) <= _MOST_PACKING * most:
             small = base64.b64encode(gzip.compress(text.encode("utf-8"), asbytes=True)).decode("ascii")
             packed |= {table.name: small} if len(small) <= most else {}
     return Markup(script_json(packed))  # noqa: S704 - script_json escapes "<"
 
 
-def _only_samples(table: ReportTable, shown: tuple[SampleKey, ...]) -> ReportTable:
+def _lines_of(table: ReportTable, shown: tuple[SampleKey, ...]) -> list[str]:
+    """Return the lines of a CSV file with the rows of some samples, and of all together."""
     data, key = table.data, ("market", "depth", "judge")
     if data is None or not set(key) <= set(data.columns):
-        return table
+        return table.csv_lines
     wanted = {(EVERY, 0, EVERY)}
     for one in shown:
         wanted |= set(product((one.market, EVERY), (one.depth, 0), (one.judge, EVERY)))
     kept = pl.DataFrame(sorted(wanted), schema={name: data.schema[name] for name in key}, orient="row")
-    return replace(table, data=data.join(kept, on=list(key), how="semi", maintain_order="left"))
+    numbered = data.select(key).with_row_index("line", 1)
+    rows = numbered.join(kept, on=list(key), how="semi", maintain_order="left")["line"]
+    return [table.csv_lines[place] for place in (0, *rows)]
 
 
 REPORT = "clickassay.report"
@@ -184,7 +186,7 @@ def write_table_files(folder: Path, tables: Iterable[ReportTable]) -> None:
     """Write every table as CSV, and as LaTeX where a page can hold it."""
     folder.mkdir(exist_ok=True)
     for table in tables:
-        write_text(folder / f"{table.name}.csv", csv_text(table))
+        write_text(folder / f"{table.name}.csv", "\n".join([*table.csv_lines, ""]))
         if table.for_papers:
             write_text(folder / f"{table.name}.tex", latex_table(table))
 

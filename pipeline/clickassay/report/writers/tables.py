@@ -3,10 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-import polars as pl
 from markupsafe import Markup
 
-from clickassay.core.files.tables import as_csv
 from clickassay.core.text.escape import html, latex, markdown, terminal
 from clickassay.core.text.words import MINUS, capital, count, number, percent, span, visible
 from clickassay.findings.estimates import Estimate
@@ -46,7 +44,7 @@ def cell_text(cell: Cell, interval: Callable[[Estimate | Share], str] | None = N
     return "" if cell is None else visible(cell, limit=2_000)
 
 
-# ---- plain rows and CSV -------------------------------------------------------------------------
+# ---- plain rows -------------------------------------------------------------------------
 
 
 def plain_rows(table: ReportTable) -> list[list[str]]:
@@ -63,30 +61,6 @@ def plain_rows(table: ReportTable) -> list[list[str]]:
     plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
     start = 0 if table.grouped else 1
     return [row[start:] for row in ([table.group_head, table.name_head, *heads], *plain)]
-
-
-def csv_text(table: ReportTable) -> str:
-    """Return the table as CSV in full precision; no cell of text can be read as a formula.
-
-    It has the rows of `Table.data`, or if that is None, the rows of the table itself.
-    """
-    if table.data is not None:
-        return as_csv(table.data)
-    columns: dict[str, list[object]] = {}
-    if any(row.group for row in table.rows):
-        columns[table.group_head] = [row.group for row in table.rows]
-    columns[table.name_head] = [row.name for row in table.rows]
-    for place, head in enumerate(table.full_heads):
-        if head in columns:
-            raise ValueError(f"table {table.name} has two columns {head!r}: give it a frame of its own")
-        cells = [row.cells[place] for row in table.rows]
-        columns[head] = [
-            cell if isinstance(cell, (str, int)) or cell is None else cell.value for cell in cells
-        ]
-        ends = [(cell.low, cell.high) if isinstance(cell, Estimate) else (None, None) for cell in cells]
-        if any(low is not None for low, _ in ends):
-            columns |= {f"{head}, low": [low for low, _ in ends], f"{head}, high": [high for _, high in ends]}
-    return as_csv(pl.DataFrame(columns, strict=False))
 
 
 # ---- HTML ---------------------------------------------------------------------------------------

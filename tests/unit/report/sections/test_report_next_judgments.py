@@ -5,7 +5,6 @@ import pytest
 
 from clickassay.report.build import html_report
 from clickassay.report.sections.log import SHOWN, next_judgments_section
-from clickassay.report.writers.tables import csv_text
 from support.reports.report_runs import report_of, run_of
 from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
 
@@ -40,7 +39,7 @@ def test_a_query_is_named_only_where_enough_users_asked_it(tables):
     (table,) = next_judgments_section(run).tables
     assert len(table.rows) == 2 * SHOWN
     assert [one.name for one in table.rows[:2]] == ["secret 1", "query unknown"]
-    assert "secret 2" not in csv_text(table)
+    assert "secret 2" not in "\n".join(table.csv_lines)
     assert "https://secret" not in html_report(report_of(tables, run_info()))
 
 

@@ -13,14 +13,7 @@ import pytest
 from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.tables import ROWS_SHOWN, ReportTable, Row, Share, Spelled, p_cell
-from clickassay.report.writers.tables import (
-    cell_text,
-    csv_text,
-    html_table,
-    latex_table,
-    markdown_rows,
-    second_line,
-)
+from clickassay.report.writers.tables import cell_text, html_table, latex_table, markdown_rows, second_line
 from support.reports.report_world import HOSTILE
 
 ALLOWED = {"table", "thead", "tbody", "tr", "th", "td"}
@@ -179,7 +172,7 @@ def test_markdown_and_latex_keep_groups_as_rows():
 
 
 def read_csv(shown):
-    return list(csv.reader(io.StringIO(csv_text(shown), newline="")))
+    return list(csv.reader(io.StringIO("\n".join(shown.csv_lines), newline="")))
 
 
 def test_a_table_without_a_frame_of_its_own_is_a_csv_of_its_cells_in_full_precision():
