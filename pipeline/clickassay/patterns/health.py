@@ -63,6 +63,13 @@ class LogCounts:
             [name] * len(places), (places + first).tolist(), numbers[places].tolist(), strict=True
         )
 
+    def add(self, other: "LogCounts") -> None:
+        """Add the counts of other rows."""
+        self._rows += other._rows
+        self._minutes += other._minutes
+        self._users += other._users
+        np.maximum(self._bits, other._bits, out=self._bits)
+
     def add_rows(self, rows: Iterable[tuple[str, int, int]]) -> None:
         """Add counts in the form of the table: (name, key, value)."""
         self._rows += rows

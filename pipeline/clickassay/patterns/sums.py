@@ -13,7 +13,7 @@ Rows = NDArray[np.int64]
 Small = NDArray[np.int32]
 Number = TypeVar("Number", bound=np.generic)
 
-SECTION_BITS = 18
+SECTION_BITS = 16
 """A section has so many neighbouring numbers, as a power of two."""
 _MERGE_ROWS = 300_000
 _WORD_BITS = 64
@@ -191,6 +191,14 @@ class Sums:
             if self._waiting[section] > max(_MERGE_ROWS, len(parts[0]) // 2):
                 self._merge(section)  # so that every row is merged few times
 
+    def __len__(self) -> int:
+        """Return the number of sections, some of which may be empty."""
+        return len(self._parts)
+
+    def section(self, number: int) -> list[Counted]:
+        """Return the counts of a section, at most one table; none beyond the last."""
+        return [self._merge(number)] if number < len(self._parts) and self._parts[number] else []
+
     def _merge(self, section: int) -> Counted:
         parts = self._parts[section]
         if len(parts) > 1:
@@ -206,3 +214,17 @@ class Sums:
                 if drained:
                     self._parts[section] = []
                 yield merged
+
+
+def merged_section(many: Sequence[Sums], number: int) -> Counted:
+    """Return the sums of a section of several."""
+    tables = [table for sums in many for table in sums.section(number)]
+    return added(tables) if tables else counted((np.zeros(0, np.uint64),))
+
+
+def sections_of(many: Sequence[Sums]) -> Iterator[Counted]:
+    """Yield the sums of several section by section, in the order of their keys."""
+    for number in range(max(map(len, many))):
+        table = merged_section(many, number)
+        if len(table):
+            yield table

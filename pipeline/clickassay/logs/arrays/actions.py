@@ -1,6 +1,7 @@
 """Actions of clicks as numbers, and what each of them counts as (contract, section 11)."""
 
 from collections.abc import Iterator
+from threading import Lock
 
 import numpy as np
 import polars as pl
@@ -26,6 +27,7 @@ class Actions:
         self._wanted = frozenset(settings.signal)
         self._texts: list[str | None] = [None]
         self._by_key: dict[int, int] = {}
+        self._lock = Lock()
         self._kinds = [CLICK]
         self._signals = [*OF_DWELL_TIMES]
 
@@ -34,10 +36,9 @@ class Actions:
         """The texts by number, as they were read; 0 = none was given."""
         return pl.Series(self._texts, dtype=pl.String)
 
-    @property
-    def kinds(self) -> NDArray[np.int64]:
-        """The kind of each text by its number."""
-        return np.array(self._kinds, np.int64)
+    def kinds_of(self, codes: Codes) -> NDArray[np.int64]:
+        """Return the kind of each text by its number."""
+        return np.array(self._kinds, np.int64).take(codes)
 
     def signal(self, kind: int) -> str:
         """Return the name of a signal by its kind."""
@@ -51,36 +52,39 @@ class Actions:
         keys, texts = numbers_in(rows["action_key"]), rows["action"]
         codes = np.zeros(len(keys), np.uint16)
         left = np.flatnonzero(keys != 0)
-        for key, code in self._by_key.items():
+        for key, code in [*self._by_key.items()]:
             if not len(left):
                 break
             is_it = keys[left] == key
             codes[left[is_it]] = code
             left = left[~is_it]
         while len(left):
-            key = keys[left[0]]
-            text = texts[int(left[0])]
-            if len(self._texts) > _MOST_TEXTS:
-                raise InputError(
-                    f"clicks: column action has more than {_MOST_TEXTS:,} different texts, "
-                    f"such as {text!r:.60}; "
-                    "does this column hold the action? Name another by --column clicks.action=…"
-                )
-            action, kind = normalise_query(text) or "click", LEFT_OUT
-            is_wanted = action in self._wanted or ("auto" in self._wanted and action not in _NEVER)
-            if action == "click":
-                kind = CLICK
-            elif is_wanted and action not in OF_DWELL_TIMES:
-                if action not in self._signals:
-                    self._signals.append(action)
-                kind = SATISFIED + self._signals.index(action)
-            self._texts.append(text)
-            self._kinds.append(kind)
-            code = self._by_key[int(key)] = len(self._texts) - 1
+            key = int(keys[left[0]])
+            with self._lock:  # another thread may have met it too
+                code = self._by_key[key] = self._by_key.get(key) or self._learn(texts[int(left[0])])
             is_it = keys[left] == key
             codes[left[is_it]] = code
             left = left[~is_it]
         return codes
+
+    def _learn(self, text: str) -> int:
+        if len(self._texts) > _MOST_TEXTS:
+            raise InputError(
+                f"clicks: column action has more than {_MOST_TEXTS:,} different texts, "
+                f"such as {text!r:.60}; "
+                "does this column hold the action? Name another by --column clicks.action=…"
+            )
+        action, kind = normalise_query(text) or "click", LEFT_OUT
+        is_wanted = action in self._wanted or ("auto" in self._wanted and action not in _NEVER)
+        if action == "click":
+            kind = CLICK
+        elif is_wanted and action not in OF_DWELL_TIMES:
+            if action not in self._signals:
+                self._signals.append(action)
+            kind = SATISFIED + self._signals.index(action)
+        self._kinds.append(kind)
+        self._texts.append(text)
+        return len(self._texts) - 1
 
 
 def masks_of_events(

@@ -75,9 +75,8 @@ def ids_as_read(ids: Rows, texts: pl.Series | None) -> pl.Series:
     return pl.Series(ids) if texts is None else texts
 
 
-def orphan_clicks(clicks: Clicks, rows: Rows, open_ms: int) -> pl.DataFrame:
+def orphan_clicks(orphans: Clicks, open_ms: int) -> pl.DataFrame:
     """Return search_id, is_open (the search may still come) and clicks of clicks without a search."""
-    orphans = clicks.take(rows)
     ids = ids_as_read(orphans.id, orphans.id_text)
     table = pl.DataFrame({"search_id": ids, "is_open": orphans.time >= open_ms})
     return table.group_by("search_id", "is_open").agg(pl.len().cast(pl.Int64).alias("clicks"))

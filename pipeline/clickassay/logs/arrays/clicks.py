@@ -1,4 +1,4 @@
-"""Clicks of a batch: read, put to their searches, and placed on what those showed (method 3)."""
+"""Clicks of a batch: read, and placed on what their searches showed (method 3)."""
 
 import itertools
 from collections import Counter
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.actions import CLICK, Actions
@@ -23,22 +22,20 @@ from clickassay.logs.arrays.columns import (
     Rows,
     Searches,
     Small,
-    among,
-    as_arrow,
-    is_in,
     numbers_in,
 )
 from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
 from clickassay.logs.arrays.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.shown import LogTexts
+from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.health import LogCounts
 
 CLICK_FAULTS = (
     "null search_id", "null timestamp", "time out of range", "null url", "null position", "position below 1",
 )  # fmt: skip
-_DENSE = 8
-"""Ids that fill at least one in so many numbers are found by a table, others by hashing."""
 _PIECE = 1 << 14
+_FIRST_BIT = np.array([0, *(9 - byte.bit_length() for byte in range(1, 256))], np.int8)
+"""Place of the first bit of a byte that is set, from 1; 0 if none is."""
 
 
 class ClickReader:
@@ -55,56 +52,66 @@ class ClickReader:
         self._actions = actions
 
     def read(
-        self,
-        rows: pl.LazyFrame,
-        report: Callable[[int], None],
-        carried: ReadClicks | None = None,
-        health: LogCounts | None = None,
-    ) -> tuple[ReadClicks, Counter[str], Counter[str]]:
-        """Return the usable clicks among rows after those carried over, and by reason how many are not.
+        self, rows: pl.LazyFrame, workers: Workers, report: Callable[[int], None]
+    ) -> tuple[list[ReadClicks], tuple[int, int], tuple[Counter[str], Counter[str]], LogCounts]:
+        """Return the usable clicks among rows, in pieces; how many they are; how many are not; health counts.
 
-        Rows with another action are usable in the same way, and counted at the end by themselves.
-
-        `report` is called now and then with the number of rows read since; rows that were not counted before
-        are in `health`.
+        Rows with another action are usable in the same way; both numbers, and those of unusable rows by
+        reason, are of clicks, then of other actions. `report` is called now and then with the number of rows
+        read since.
         """
-        parts = [] if carried is None else [self._resolved_again(carried)]
-        faults, of_actions = Counter[str](), Counter[str]()
+        pieces, usable, health = [], [0, 0], LogCounts()
+        faults = Counter[str](), Counter[str]()
         wanted = rows.select("search_id", "timestamp", *self._columns(rows.collect_schema()))
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
-        for chunk in itertools.chain([wanted.clear().collect()], chunks):
-            by_fault = {
-                "null search_id": nulls(chunk["search_id"]),
-                "null timestamp": nulls(chunk["timestamp"]),
-                "time out of range": out_of_range(chunk["timestamp"], self._end_ms),
-            }
-            if self._by_url:
-                by_fault["null url"] = nulls(chunk["url"])
-            else:
-                by_fault["null position"] = nulls(chunk["position"])
-                by_fault["position below 1"] = numbers_in(chunk["position"], 1) < 1
-            codes = first_faults(chunk.height, CLICK_FAULTS, by_fault)
-            parts.append(self._numbered(Chunk.of(chunk, codes)))
-            is_click = self._are_clicks(parts[-1].clicks)
-            if codes is not None:
-                are_clicks = np.ones(chunk.height, bool)
-                if self._actions is not None:
-                    are_clicks = self._actions.kinds.take(self._actions.codes_in(chunk)) == CLICK
-                faults += count_faults(codes[are_clicks], CLICK_FAULTS)
-                of_actions += count_faults(codes[~are_clicks], CLICK_FAULTS)
-            if health is not None:
-                health.add_clicks(parts[-1].clicks.time[is_click])
-            report(chunk.height)
-        return ReadClicks.concat(parts), faults, of_actions
+        for piece, clicks, found, counts, read in workers.each(
+            self._read_chunk, itertools.chain([wanted.clear().collect()], chunks)
+        ):
+            pieces.append(piece)
+            usable = [usable[0] + clicks, usable[1] + len(piece.clicks) - clicks]
+            for all_found, of_chunk in zip(faults, found, strict=True):
+                all_found.update(of_chunk)
+            health.add(counts)
+            report(read)
+        return pieces, (usable[0], usable[1]), faults, health
+
+    def _read_chunk(
+        self, chunk: pl.DataFrame
+    ) -> tuple[ReadClicks, int, tuple[Counter[str], Counter[str]], LogCounts, int]:
+        by_fault = {
+            "null search_id": nulls(chunk["search_id"]),
+            "null timestamp": nulls(chunk["timestamp"]),
+            "time out of range": out_of_range(chunk["timestamp"], self._end_ms),
+        }
+        if self._by_url:
+            by_fault["null url"] = nulls(chunk["url"])
+        else:
+            by_fault["null position"] = nulls(chunk["position"])
+            by_fault["position below 1"] = numbers_in(chunk["position"], 1) < 1
+        codes = first_faults(chunk.height, CLICK_FAULTS, by_fault)
+        read = self._numbered(Chunk.of(chunk, codes))
+        faults, health = (Counter[str](), Counter[str]()), LogCounts()
+        is_click = self.are_clicks(read.clicks)
+        health.add_clicks(read.clicks.time[is_click])
+        if codes is not None:
+            are_clicks = np.ones(chunk.height, bool)
+            if self._actions is not None:
+                are_clicks = self._actions.kinds_of(self._actions.codes_in(chunk)) == CLICK
+            faults = (
+                count_faults(codes[are_clicks], CLICK_FAULTS),
+                count_faults(codes[~are_clicks], CLICK_FAULTS),
+            )
+        return read, int(is_click.sum()), faults, health, chunk.height
 
     def split(self, read: ReadClicks) -> tuple[ReadClicks, ReadClicks | None]:
         """Return clicks, and rows with other actions; None where every row is a click."""
-        return (read, None) if self._actions is None else read.split(self._are_clicks(read.clicks))
+        return (read, None) if self._actions is None else read.split(self.are_clicks(read.clicks))
 
-    def _are_clicks(self, clicks: Clicks) -> Flags:
+    def are_clicks(self, clicks: Clicks) -> Flags:
+        """Return which rows are clicks, not other actions."""
         if self._actions is None or clicks.action is None:
             return np.ones(len(clicks), bool)
-        is_click: Flags = self._actions.kinds.take(clicks.action) == CLICK
+        is_click: Flags = self._actions.kinds_of(clicks.action) == CLICK
         return is_click
 
     def _columns(self, schema: pl.Schema) -> list[pl.Expr]:
@@ -150,7 +157,7 @@ class ClickReader:
         numbers[rows[unknown]] = UNKNOWN - np.arange(len(unknown), dtype=np.int32)
         return numbers, texts.gather(unknown)
 
-    def _resolved_again(self, carried: ReadClicks) -> ReadClicks:
+    def resolved_again(self, carried: ReadClicks) -> ReadClicks:
         """Return carried clicks, whose URLs lists may show that were read since."""
         url = carried.clicks.url
         rows = np.flatnonzero(url <= UNKNOWN)
@@ -164,7 +171,7 @@ class ClickReader:
 
 @dataclass(frozen=True)
 class AttributedClicks:
-    """What became of the clicks of a batch."""
+    """What became of the clicks of a part of the users."""
 
     # click, search: Rows of the clicks in time, and of their searches.
     click: Rows
@@ -173,39 +180,20 @@ class AttributedClicks:
     # Their positions in the lists of their searches, from 1; 0 = not among the top results.
     place: NDArray[np.int8]
     misplaced: Flags  # Where a click also names a place at which its list shows another result.
-    # ambiguous, out_of_time: Number of clicks with an ambiguous id, and beyond the idle limit of their
-    # search.
-    ambiguous: int
-    out_of_time: int
-    orphans: Rows  # Rows of the clicks that no search of the batch has.
+    out_of_time: int  # Number of clicks beyond the idle limit of their search.
 
 
 def attributed_clicks(
-    clicks: Clicks,
-    searches: Searches,
-    counts: Flags,
-    shown: LogTexts,
-    ambiguous: Rows,
-    idle_ms: int,
-    *,
-    by_url: bool,
+    clicks: Clicks, row: Small, searches: Searches, shown: LogTexts, idle_ms: int, *, by_url: bool
 ) -> AttributedClicks:
-    """Put clicks to their searches.
+    """Place clicks on the lists of their searches.
 
-    counts: which searches count; the others are repeated deliveries.
-    ambiguous: ids that different searches use, sorted.
+    row: of the search of each click.
     idle_ms: a click belongs to its search if it lies within so many ms of it.
     """
-    is_ambiguous = np.zeros(len(clicks), bool)
-    if len(ambiguous):
-        rows = among(clicks.id.view(np.uint64), ambiguous.view(np.uint64))
-        is_ambiguous[rows] = is_in(clicks.id[rows], ambiguous)
-    row = rows_of_ids(searches.id, counts, clicks.id)
-    row[is_ambiguous] = -1
-    attributed = np.flatnonzero(row >= 0)
-    search = row.take(attributed)
-    in_time = np.abs(clicks.time.take(attributed) - searches.time.take(search)) <= idle_ms
-    click, search = attributed[in_time], search[in_time]
+    in_time = np.abs(clicks.time - searches.time.take(row)) <= idle_ms
+    click = np.flatnonzero(in_time)
+    search = row.take(click)
     lists = searches.list.take(search)
     given = clicks.place.take(click)
     url = _normal_urls(clicks.url.take(click) if by_url else shown.lists.at(lists, given), shown.urls)
@@ -219,28 +207,8 @@ def attributed_clicks(
         url=url,
         place=places(shown.lists.top.values, lists, url),
         misplaced=misplaced,
-        ambiguous=int(is_ambiguous.sum()),
-        out_of_time=len(attributed) - len(click),
-        orphans=np.flatnonzero((row < 0) & ~is_ambiguous),
+        out_of_time=len(clicks) - len(click),
     )
-
-
-def rows_of_ids(ids: Rows, counts: Flags, wanted: Rows) -> Small:
-    """Return the row of each wanted id among the searches that count; -1 where there is none."""
-    rows = np.flatnonzero(counts).astype(np.int32)
-    if not len(rows):
-        return np.full(len(wanted), -1, np.int32)
-    low, high = int(ids.min()), int(ids.max())
-    if high - low < _DENSE * len(ids) + 1000:
-        table = np.full(high - low + 2, -1, np.int32)  # the last: of ids outside
-        table[ids[rows] - low] = rows
-        at = wanted - low
-        at[(wanted < low) | (wanted > high)] = -1
-        return table.take(at)
-    known = as_arrow(pl.Series(ids[rows]))
-    places = pl.Series(pc.index_in(as_arrow(pl.Series(wanted)), value_set=known))
-    by_place = np.append(rows, np.int32(-1))
-    return by_place.take(numbers_in(places, -1), mode="wrap")
 
 
 def _normal_urls(as_read: Small, urls: Urls) -> Small:
@@ -254,7 +222,8 @@ def places(top: Small, lists: Small, urls: Small) -> NDArray[np.int8]:
     positions = np.zeros(len(lists), np.int8)
     for first in range(0, len(lists), _PIECE):
         piece = slice(first, first + _PIECE)
-        shown = np.take(top, lists[piece], axis=0)
-        for place in range(top.shape[1], 0, -1):
-            positions[piece][shown[:, place - 1] == urls[piece]] = place
+        is_it = np.packbits(np.take(top, lists[piece], axis=0) == urls[piece, None], axis=1)
+        for byte in range(is_it.shape[1] - 1, -1, -1):
+            place = _FIRST_BIT.take(is_it[:, byte])
+            np.copyto(positions[piece], place + np.int8(8 * byte), where=place > 0)
     return positions

@@ -5,6 +5,8 @@ Texts are kept only where a later step needs them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from threading import RLock
 from typing import Any, Self
 
 import numpy as np
@@ -45,13 +47,13 @@ class Growing:
 
     def append(self, values: NDArray[Any]) -> None:
         """Add rows at the end; columns that they lack, or that the earlier rows lack, are filled."""
-        first, self._rows = self._rows, self._rows + len(values)
-        if self._rows > len(self._held) or values.shape[1:] > self._held.shape[1:]:
-            before = self._held
-            room = self._rows + self._rows // 4 if self._rows > len(before) else len(before)
-            self._held = np.empty((room, *max(values.shape[1:], before.shape[1:])), before.dtype)
-            self._put(before[:first], self._held[:first])
-        self._put(values, self._held[first : self._rows])
+        first, rows, held = self._rows, self._rows + len(values), self._held
+        if rows > len(held) or values.shape[1:] > held.shape[1:]:
+            room = rows + rows // 4 if rows > len(held) else len(held)
+            held = np.empty((room, *max(values.shape[1:], held.shape[1:])), held.dtype)
+            self._put(self._held[:first], held[:first])
+        self._put(values, held[first:rows])
+        self._held, self._rows = held, rows  # at last: other threads may be reading
 
     def _put(self, values: NDArray[Any], rows: NDArray[Any]) -> None:
         if values.shape != rows.shape:
@@ -62,21 +64,18 @@ class Growing:
 class Numbers:
     """Numbers of distinct keys, 0, 1, 2 … in order of appearance: a hash table probed by whole arrays.
 
-    The table holds numbers, and keys lie by number: frequent keys come early, and stay in the cache.
+    The table holds numbers, and keys lie by number: frequent keys come early, and stay in the cache. Several
+    threads may ask at a time; a key that another one adds meanwhile is found, or not yet.
     """
 
     def __init__(self) -> None:
-        self._held = Growing(np.uint64)
-        self._allocate(_FIRST_BITS)
+        self._held, self._lock = Growing(np.uint64), RLock()
+        self._table = _Slots(_FIRST_BITS)
 
     @property
     def count(self) -> int:
         """How many keys have a number."""
         return self._held.count
-
-    def _allocate(self, bits: int) -> None:
-        self._shift, self._last = np.uint64(64 - bits), (1 << bits) - 1
-        self._numbers = np.full(1 << bits, -1, np.int32)
 
     def get(self, keys: Keys) -> Small:
         """Return the number of each key; -1 where it has none yet."""
@@ -86,12 +85,13 @@ class Numbers:
         return numbers
 
     def _get(self, keys: Keys) -> Small:
-        slots = self._slots(keys)
-        numbers: Small = self._numbers.take(slots)
+        table = self._table
+        slots = table.of(keys)
+        numbers: Small = table.numbers.take(slots)
         others = self._differing(numbers, keys)
         while len(others):
-            at = slots[others] = (slots[others] + 1) & self._last
-            numbers[others] = self._numbers[at]
+            at = slots[others] = (slots[others] + 1) & table.last
+            numbers[others] = table.numbers[at]
             others = others[self._differing(numbers[others], keys[others])]
         return numbers
 
@@ -102,35 +102,53 @@ class Numbers:
     def get_or_add(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
         """Return the number of each key; new ones get the next numbers.
 
-        If there are new keys, `learn` is called with a row for each, in the order of their numbers.
+        If there are new keys, `learn` is called with a row for each, in the order of their numbers, before
+        any thread can find them.
         """
         numbers = self.get(keys)
-        new = np.flatnonzero(numbers < 0)
-        if len(new):
-            new = first_rows(keys, new)
-            self.add(keys[new])
-            learn(new)
+        if (numbers < 0).any():
+            self.add_new(keys, learn)
             numbers = self.get(keys)
         return numbers
 
+    def add_new(self, keys: Keys, learn: Callable[[Rows], None]) -> None:
+        """Give numbers to the keys that have none; `learn` as in `get_or_add`."""
+        with self._lock:
+            new = np.flatnonzero(self.get(keys) < 0)
+            if len(new):
+                new = first_rows(keys, new)
+                learn(new)
+                self.add(keys[new])
+
     def add(self, keys: Keys) -> None:
         """Give the next numbers to distinct keys that have none."""
-        first = self.count
-        self._held.append(keys)
-        if 2 * self.count > self._last + 1:  # at most half full, at least a quarter
-            first = 0
-            self._allocate(int(self.count).bit_length() + 1)
-        self._put(self._held.values[first:], np.arange(first, self.count, dtype=np.int32))
+        with self._lock:
+            first, table = self.count, self._table
+            self._held.append(keys)
+            if 2 * self.count > table.last + 1:  # at most half full, at least a quarter
+                first, table = 0, _Slots(int(self.count).bit_length() + 1)
+            table.put(self._held.values[first:], np.arange(first, self.count, dtype=np.int32))
+            self._table = table
 
-    def _put(self, keys: Keys, numbers: Small) -> None:
-        slots = self._slots(keys)
+
+class _Slots:
+    """Numbers at the slots of their keys, or at the next free ones; -1 = free."""
+
+    def __init__(self, bits: int) -> None:
+        self._shift, self.last = np.uint64(64 - bits), (1 << bits) - 1
+        self.numbers: Small = np.full(1 << bits, -1, np.int32)
+
+    def put(self, keys: Keys, numbers: Small) -> None:
+        """Put numbers to the slots of their keys."""
+        slots = self.of(keys)
         while len(numbers):
-            is_free = self._numbers[slots] < 0
-            self._numbers[slots[is_free]] = numbers[is_free]  # of several for one slot, the last stays
-            left = self._numbers[slots] != numbers
-            numbers, slots = numbers[left], (slots[left] + 1) & self._last
+            is_free = self.numbers[slots] < 0
+            self.numbers[slots[is_free]] = numbers[is_free]  # of several for one slot, the last stays
+            left = self.numbers[slots] != numbers
+            numbers, slots = numbers[left], (slots[left] + 1) & self.last
 
-    def _slots(self, keys: Keys) -> Rows:
+    def of(self, keys: Keys) -> Rows:
+        """Return the first slot of each key."""
         return ((keys * _MIXER) >> self._shift).view(np.int64)
 
 
@@ -155,6 +173,12 @@ def distinct(values: NDArray[Number]) -> NDArray[Number]:
     is_first = np.ones(len(in_order), bool)
     is_first[1:] = in_order[1:] != in_order[:-1]
     return in_order[is_first]
+
+
+def order_of_parts(part: NDArray[Any], parts: int) -> tuple[Rows, Rows]:
+    """Return rows in the order of their parts, and where each part ends; part numbers are at most 255."""
+    small = part.astype(np.uint8)
+    return np.argsort(small, kind="stable"), np.cumsum(np.bincount(small, minlength=parts)[:parts])
 
 
 def changes(rows: Rows, *columns: NDArray[Any]) -> Flags:
@@ -211,6 +235,15 @@ class Columns:
                 for name, values in there.items()
             }
         )
+
+    def cut(self, order: Rows, ends: Rows) -> list[Self]:
+        """Return rows in another order, cut at some places; the last piece is what follows the last cut."""
+        rows = self.take(order)
+        there = {name: values for name, values in vars(rows).items() if values is not None}
+        spans = list(pairwise([0, *ends.tolist(), len(order)]))
+        return [
+            type(self)(**{name: values[first:end] for name, values in there.items()}) for first, end in spans
+        ]
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:
@@ -272,7 +305,15 @@ class ReadClicks:
 
     def take(self, rows: Rows) -> Self:
         """Return some of the clicks, and the texts that they need."""
-        clicks = self.clicks.take(rows)
+        return self._with_texts(self.clicks.take(rows))
+
+    def cut(self, order: Rows, ends: Rows) -> list[Self]:
+        """Return clicks in another order, cut at some places, as `Columns.cut` does."""
+        return [self._with_texts(clicks) for clicks in self.clicks.cut(order, ends)]
+
+    def _with_texts(self, clicks: Clicks) -> Self:
+        if not len(self.unknown):
+            return replace(self, clicks=clicks)
         concerned = np.flatnonzero(clicks.url <= UNKNOWN)
         kept = self.unknown.gather(UNKNOWN - clicks.url[concerned].astype(np.int64))
         clicks.url[concerned] = UNKNOWN - np.arange(len(concerned), dtype=np.int32)

@@ -1,6 +1,6 @@
 """A whole log to its pattern table on arrays, and the batches of a store."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,9 @@ from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import unreadable
 from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
-from clickassay.logs.arrays.engine import ArraySessioniser
+from clickassay.logs.arrays.engine import ArraySessioniser, ReadBatch
 from clickassay.logs.arrays.search_ids import ambiguous_ids, usable_ids
+from clickassay.logs.arrays.workers import Workers
 from clickassay.logs.batches import Window, plan_windows, scan_window, warn_if_unsorted
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log, has_signals
@@ -24,8 +25,7 @@ from clickassay.patterns.table import StagedTable, give_back
 
 _GIVEN_BACK_EACH, _FEW_BATCHES = 2, 16
 """Batches after which freed memory is given back, in a log of many: the next ones ask for it again."""
-_READING = 0.7
-"""Share of the time of a batch that reading it takes."""
+_PART_ROWS, _MOST_PARTS = 50_000, 16
 
 
 def counted_pattern_table(
@@ -47,28 +47,54 @@ def counted_pattern_table(
     windows = plan_windows(log, settings)
     warn_if_unsorted(windows, settings, progress)
     searches = log.searches.frame
-    sessioniser = ArraySessioniser(
-        settings,
-        by_url=log.by_url,
-        ids=ambiguous_ids(searches, end_ms=end_of_times(settings)),
-        judged_queries=judged_queries,
-        has_signals=has_signals(log, settings),
-        outcomes=None if outcomes is None else outcomes.rows,
-    )
-    for number in range(len(windows)):
-        later = windows[number + 1].start_ms if number + 1 < len(windows) else None
-        _add_window(sessioniser, log, windows, number, NEVER_MS if later is None else later, progress)
-        if number > _FEW_BATCHES and number % _GIVEN_BACK_EACH == 0:
-            give_back()
-    progress(Event("collecting the pattern table", 1.0))
-    sessioniser.carry_over = None
-    sessioniser.shown.forget_keys()
-    give_back()
-    table = sessioniser.whole_table()
+    with Workers(settings.threads) as workers:
+        sessioniser = ArraySessioniser(
+            settings,
+            workers,
+            by_url=log.by_url,
+            ids=ambiguous_ids(searches, end_ms=end_of_times(settings)),
+            parts=parts_of(windows),
+            judged_queries=judged_queries,
+            has_signals=has_signals(log, settings),
+            outcomes=None if outcomes is None else outcomes.rows,
+        )
+        for number, batch in enumerate(_batches(sessioniser, workers, log, windows, progress)):
+            later = windows[number + 1].start_ms if number + 1 < len(windows) else None
+            sessioniser.add(batch, NEVER_MS if later is None else later)
+            del batch  # its memory is needed for the next but one
+            if number > _FEW_BATCHES and number % _GIVEN_BACK_EACH == 0:
+                give_back()
+        progress(Event("collecting the pattern table", 1.0))
+        sessioniser.end()
+        table = sessioniser.whole_table()
     _check_all_read(log, windows, table.funnel)
     funnel = with_impressions(table.funnel, log.searches.made_of)
     funnel = _with_orphan_clicks(sessioniser, searches, funnel, len(windows))
     return replace(table, funnel=counted_outcomes(funnel, outcomes))
+
+
+def parts_of(windows: Sequence[Window]) -> int:
+    """Return into how many parts the users are cut: the rows of a part are to stay in the cache."""
+    rows = max((window.rows[0] for window in windows), default=0)
+    return 1 << min(max(0, rows // _PART_ROWS).bit_length(), _MOST_PARTS.bit_length() - 1)
+
+
+def _batches(
+    sessioniser: ArraySessioniser,
+    workers: Workers,
+    log: Log[LocalHalf],
+    windows: tuple[Window, ...],
+    progress: Progress,
+) -> Iterator[ReadBatch]:
+    """Yield the batches of a log; one is read while the one before is added."""
+
+    def read(number: int) -> ReadBatch:
+        window = windows[number]
+        searches = scan_window(log.searches, window.searches, window)
+        clicks = scan_window(log.clicks, window.clicks, window)
+        return sessioniser.read(searches, clicks, reporter(windows, number, progress))
+
+    return workers.ahead(read, range(len(windows)))
 
 
 def _check_all_read(log: Log[LocalHalf], windows: Sequence[Window], funnel: pl.DataFrame) -> None:
@@ -86,20 +112,6 @@ def _check_all_read(log: Log[LocalHalf], windows: Sequence[Window], funnel: pl.D
             raise unreadable([log.halves[what]]) or EngineError(message)
 
 
-def _add_window(
-    sessioniser: ArraySessioniser,
-    log: Log[LocalHalf],
-    windows: tuple[Window, ...],
-    number: int,
-    watermark_ms: int,
-    progress: Progress,
-) -> None:
-    window, report = windows[number], reporter(windows, number, progress)
-    searches = scan_window(log.searches, window.searches, window)
-    clicks = scan_window(log.clicks, window.clicks, window)
-    sessioniser.add(searches, clicks, watermark_ms, report, progress)
-
-
 def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Callable[[int, int], None]:
     """Return a function that is called with rows as they are read, and reports the share that is done.
 
@@ -112,7 +124,7 @@ def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Ca
     def report(searches: int, clicks: int) -> None:
         nonlocal read
         read = min(read + searches + clicks, rows[number])
-        part = (before + _READING * read) / max(1, total)
+        part = (before + read) / max(1, total)
         progress(Event(name, part, batch=name, rows=total))
 
     report(0, 0)
@@ -143,12 +155,13 @@ class ArrayBatchProcessor:
     def __init__(
         self,
         settings: Settings,
+        workers: Workers,
         judged_queries: pl.DataFrame | None,
         progress: Progress,
         outcomes: Outcomes | None = None,
     ) -> None:
-        self._settings, self._judged_queries, self._progress = settings, judged_queries, progress
-        self._outcomes = outcomes
+        self._settings, self._workers, self._progress = settings, workers, progress
+        self._judged_queries, self._outcomes = judged_queries, outcomes
 
     def begin(self, plan: Plan[LocalHalf], before: StoredBatch | None) -> None:
         known = [] if before is None else before.frame("ambiguous")["search_id"].to_list()
@@ -159,18 +172,20 @@ class ArrayBatchProcessor:
         self._ambiguous = pl.concat([ids.found, pl.Series(known, dtype=ids.found.dtype)]).unique().sort()
         self._sessioniser = ArraySessioniser(
             self._settings,
+            self._workers,
             by_url=plan.log.by_url,
-            ids=ids,
+            ids=replace(ids, keeps_new=True),
+            parts=parts_of(plan.windows),
             judged_queries=self._judged_queries,
             has_signals=has_signals(plan.log, self._settings) or carries,
             outcomes=None if self._outcomes is None else self._outcomes.rows,
-            keeps_ids=True,
         )
         if carried is not None and clicks is not None:
             self._sessioniser.take_up(carried, clicks)
+        self._batches = _batches(self._sessioniser, self._workers, plan.log, plan.windows, self._progress)
 
-    def add(self, plan: Plan[LocalHalf], number: int, watermark_ms: int) -> None:
-        _add_window(self._sessioniser, plan.log, plan.windows, number, watermark_ms, self._progress)
+    def add(self, plan: Plan[LocalHalf], number: int, watermark_ms: int) -> None:  # noqa: ARG002 - in order
+        self._sessioniser.add(next(self._batches), watermark_ms)
 
     def ids(self) -> pl.LazyFrame:
         return self._sessioniser.new_ids.to_frame().lazy()

@@ -6,9 +6,12 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.settings import Settings
-from clickassay.logs.arrays.clicks import rows_of_ids
-from clickassay.logs.arrays.columns import Rows, is_in
+from clickassay.logs.arrays.columns import Rows, Small
+from clickassay.logs.arrays.routes import SearchIds
 from clickassay.logs.arrays.sessions import Formed
+
+Found = dict[str, tuple[pl.DataFrame, Rows, Small]]
+"""By outcome: all of its rows, those whose search lies in a part, and the rows of these searches."""
 
 
 class GivenOutcomes:
@@ -23,15 +26,19 @@ class GivenOutcomes:
         columns = rows.with_columns(ids.cast(pl.UInt64, wrap_numerical=True).alias("key"))
         self._by_name = columns.partition_by("outcome", as_dict=True) if rows.height else {}
 
-    def of_sessions(
-        self, formed: Formed, ambiguous: Rows
-    ) -> Iterator[tuple[str, Rows, Rows, dict[bool, int]]]:
-        """Yield name, first searches of sessions, their values, and rows that were given, by open or not."""
+    def by_part(self, ids: SearchIds) -> list[Found]:
+        """Return the outcomes that were given for the searches of each part."""
+        parts: list[Found] = [{} for _ in range(ids.parts)]
         for (name,), rows in sorted(self._by_name.items()):
-            ids = rows["key"].to_numpy().view(np.int64)
-            found = rows_of_ids(formed.searches.id, formed.counts, ids)
-            kept = np.flatnonzero((found >= 0) & ~is_in(ids, ambiguous))
-            first = formed.sessions.first_of.take(found[kept]).astype(np.int64)
+            order, ends, searches = ids.by_part(rows["key"].to_numpy().view(np.int64))
+            for part, own, found in zip(parts, np.split(order, ends), searches, strict=False):
+                part[str(name)] = rows, own, found
+        return parts
+
+    def of_sessions(self, formed: Formed, found: Found) -> Iterator[tuple[str, Rows, Rows, dict[bool, int]]]:
+        """Yield name, first searches of sessions, their values, and rows that were given, by open or not."""
+        for name, (rows, kept, search) in found.items():
+            first = formed.sessions.first_of.take(search).astype(np.int64)
             given = rows["given_rows"].to_numpy()[kept]
             distinct, place = np.unique(first, return_inverse=True)
             values = np.zeros(len(distinct), np.int64)
@@ -39,12 +46,7 @@ class GivenOutcomes:
             if rows["is_rating"][0]:
                 values = np.floor(values / np.bincount(place, given, len(values)) + 0.5).astype(np.int64)
             is_open = formed.visits.is_open.take(first)
-            yield (
-                str(name),
-                distinct,
-                values,
-                {now: int(given[is_open == now].sum()) for now in (False, True)},
-            )
+            yield name, distinct, values, {now: int(given[is_open == now].sum()) for now in (False, True)}
 
 
 def derived_outcomes(formed: Formed, settings: Settings) -> Iterator[tuple[str, Rows]]:

@@ -9,8 +9,9 @@ import polars as pl
 
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.clean_searches import SEARCH_FAULTS, count_faults, faults_of_searches
-from clickassay.logs.arrays.columns import Chunk, Rows, Searches, Small
+from clickassay.logs.arrays.columns import Chunk, Keys, Rows, Searches, Small, first_rows, order_of_parts
 from clickassay.logs.arrays.shown import QUERY, LogTexts, query_key
+from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts
 from clickassay.patterns.health import LogCounts
 
@@ -24,13 +25,13 @@ class SearchReader:
 
     shown: what was read so far; new queries, lists and URLs are added.
     folds: folds of users.
-    only_judged: whether queries without judgments are left out.
     end_ms: the first time that is too late for a search.
+    parts: how many parts the users are cut into; a power of two, at most 64.
     """
 
-    def __init__(self, shown: LogTexts, *, folds: int, only_judged: bool, end_ms: int) -> None:
-        self._end_ms = end_ms
-        self._shown, self._buckets, self._only_judged = shown, 64 * folds, only_judged
+    def __init__(self, shown: LogTexts, *, folds: int, end_ms: int, parts: int) -> None:
+        self._end_ms, self._parts = end_ms, parts
+        self._shown, self._buckets = shown, 64 * folds
         self._rejected_ids: list[pl.Series] = []
 
     def rejected_ids(self, like: pl.Series) -> pl.Series:
@@ -38,18 +39,13 @@ class SearchReader:
         return pl.concat([like.clear(), *self._rejected_ids])
 
     def read(
-        self,
-        rows: pl.LazyFrame,
-        report: Callable[[int], None],
-        carried: Searches | None = None,
-        health: LogCounts | None = None,
-    ) -> tuple[Searches, Counter[str]]:
-        """Return the usable searches among rows after those carried over, and by reason how many are not.
+        self, rows: pl.LazyFrame, workers: Workers, report: Callable[[int], None]
+    ) -> tuple[list[list[Searches]], Counter[str], LogCounts]:
+        """Return the usable searches among rows by the part of their users, in pieces; and the counts of all.
 
-        `report` is called now and then with the number of rows read since; rows that were not counted before
-        are in `health`.
+        The counts are of unusable rows by reason, and of health. `report` is called now and then with the
+        number of rows read since.
         """
-        parts, faults = [] if carried is None else [carried], Counter[str]()
         schema = rows.collect_schema()
         query, results = query_key(QUERY), pl.col("results")
         keys = [query.alias("query_key"), (results.hash(_LIST) ^ query.hash(_LIST)).alias("list_key")]
@@ -58,21 +54,32 @@ class SearchReader:
             for name in ("search_id", "user_id")
             if schema[name] == pl.String
         ]
-        if self._only_judged:
+        if self._shown.queries.only_judged:
             keys.append(pl.col("market").hash(_LEFT_OUT).alias("market_key"))
         wanted = rows.select(*schema.names(), *keys)
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
-        for chunk in itertools.chain([wanted.clear().collect()], chunks):
-            codes = faults_of_searches(chunk, self._end_ms)
-            faults += count_faults(codes, SEARCH_FAULTS)
-            if codes is not None:
-                self._rejected_ids.append(chunk["search_id"].gather(np.flatnonzero(codes)))
-            parts.append(self._numbered(Chunk.of(chunk, codes), health))
-            report(chunk.height)
-        return Searches.concat(parts), faults
+        pieces: list[list[Searches]] = [[] for _ in range(self._parts)]
+        faults, health = Counter[str](), LogCounts()
+        for cut, found, counts, read in workers.each(
+            self._read_chunk, itertools.chain([wanted.clear().collect()], chunks)
+        ):
+            for of_part, piece in zip(pieces, cut, strict=True):
+                of_part.append(piece)
+            faults += found
+            health.add(counts)
+            report(read)
+        return pieces, faults, health
 
-    def _numbered(self, chunk: Chunk, health: LogCounts | None) -> Searches:
-        if self._only_judged:
+    def _read_chunk(self, chunk: pl.DataFrame) -> tuple[list[Searches], Counter[str], LogCounts, int]:
+        codes, health = faults_of_searches(chunk, self._end_ms), LogCounts()
+        if codes is not None:
+            self._rejected_ids.append(chunk["search_id"].gather(np.flatnonzero(codes)))
+        searches = self._numbered(Chunk.of(chunk, codes), health)
+        cut = searches.cut(*order_of_parts(searches.bucket % self._parts, self._parts - 1))
+        return cut, count_faults(codes, SEARCH_FAULTS), health, chunk.height
+
+    def _numbered(self, chunk: Chunk, health: LogCounts) -> Searches:
+        if self._shown.queries.only_judged:
             lists, query = self._judged_lists(chunk)
         else:  # a query is looked up for new lists alone
             lists = self._lists_of(chunk, np.arange(chunk.height))
@@ -83,8 +90,7 @@ class SearchReader:
         else:
             _, first, place = np.unique(user, return_index=True, return_inverse=True)
             digests = digests_of_texts(texts.gather(first))[place]
-        if health is not None:
-            health.add_searches(times, digests)
+        health.add_searches(times, digests)
         return Searches(
             id=chunk.ids("search_id"),
             user=user,
@@ -115,7 +121,13 @@ class SearchReader:
 
     def _lists_of(self, chunk: Chunk, rows: Rows) -> Small:
         lists, queries = self._shown.lists, self._shown.queries
-        numbers = lists.numbers_of(chunk.numbers("list_key")[rows], lambda new: self._learn(chunk, rows[new]))
+        keys = chunk.numbers("list_key")[rows]
+        numbers = lists.get(keys)
+        unknown = np.flatnonzero(numbers < 0)
+        if len(unknown):
+            new = first_rows(keys, unknown)
+            self._learn(chunk, rows[new], keys[new])
+            numbers[unknown] = lists.get(keys[unknown])
         if (
             queries.keys.values.take(lists.query.values.take(numbers)) != chunk.numbers("query_key")[rows]
         ).any():
@@ -127,10 +139,11 @@ class SearchReader:
             chunk.numbers("query_key")[rows], lambda new: chunk.texts("market", "query", rows=rows[new])
         )
 
-    def _learn(self, chunk: Chunk, rows: Rows) -> None:
+    def _learn(self, chunk: Chunk, rows: Rows, keys: Keys) -> None:
+        """Keep new lists, one of each key; most of the work is done before other threads have to wait."""
         shown, query = self._shown, self._queries_of(chunk, rows)
         shown.queries.check(query, chunk.texts("market", "query", rows=rows))
         results = chunk.texts("results", rows=rows)["results"]
         urls = shown.urls.numbers_of(results.explode())
         lengths = results.list.len().cast(pl.Int64).to_numpy()
-        shown.lists.keep(query, urls, lengths, shown.urls.normal.values)
+        shown.lists.add_new(keys, query, urls, lengths, shown.urls.normal.values)

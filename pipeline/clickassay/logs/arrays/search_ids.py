@@ -24,6 +24,7 @@ class AmbiguousIds:
     found: pl.Series  # Ids of this log, as they are read, sorted.
     known: Rows  # Fingerprints of these and of ids of earlier parts of the log, sorted.
     repeated: Rows  # Fingerprints of all ids of this log that several searches have, different or not.
+    keeps_new: bool = False  # Whether later parts of the log need the ids of this one.
 
 
 def ambiguous_ids(

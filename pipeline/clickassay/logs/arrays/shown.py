@@ -11,10 +11,10 @@ import pyarrow as pa
 from clickassay.core.errors import EngineError
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.logs.arrays.columns import Growing, Keys, Numbers, Rows, Searches, Small, as_arrow
-from clickassay.logs.arrays.normalise_urls import Urls
+from clickassay.logs.arrays.normalise_urls import Texts, Urls
 from clickassay.patterns.lists import are_judged
-from clickassay.patterns.table import held_densely
 
+_QUERY = pl.Schema({"market": pl.String, "query": pl.String})
 QUERY, _MARKET, _AGAIN = 0, 1, 3
 """Seeds: independent hashes, so that an XOR names a pair."""
 _LONG = 256
@@ -32,30 +32,37 @@ class Queries:
     def __init__(self, judged: pl.DataFrame | None) -> None:
         self._judged = judged
         self._read, self._normal = Numbers(), Numbers()
-        self._texts = [pl.DataFrame(schema={"market": pl.String, "query": pl.String})]
-        self._normal_texts = list(self._texts)
+        self._texts, self._normal_texts = Texts(_QUERY), Texts(_QUERY)
         # of each query as read: number of its normal form, whether it is kept, its key and another one
         self.pair, self.is_kept = Growing(np.int32), Growing(np.bool_)
         self.keys, self._again = Growing(np.uint64), Growing(np.uint64)
 
     @property
+    def only_judged(self) -> bool:
+        """Whether queries without judgments are left out."""
+        return self._judged is not None
+
+    @property
+    def pairs(self) -> int:
+        """How many (market, query) in normal form there are."""
+        return self._normal.count
+
+    @property
     def texts(self) -> pl.DataFrame:
         """Return market and query as read, by number."""
-        self._texts = [pl.concat(self._texts)]
-        return self._texts[0]
+        return self._texts.all()
 
     @property
     def normal_texts(self) -> pl.DataFrame:
         """Return market and query in normal form, by number of the pair."""
-        self._normal_texts = [pl.concat(self._normal_texts)]
-        return self._normal_texts[0]
+        return self._normal_texts.all()
 
     def numbers_of(self, keys: Keys, texts: Callable[[Rows], pl.DataFrame]) -> Small:
         """Return the number of each query as read; `texts` gives market and query of rows."""
         return self._read.get_or_add(keys, lambda rows: self._learn(keys[rows], texts(rows)))
 
     def _learn(self, keys: Keys, read: pl.DataFrame) -> None:
-        texts = held_densely(read)
+        texts = read.select("market", "query")
         normal = texts.with_columns(normalise_queries(texts["query"]))
         pairs = self._normal.get_or_add(
             _keys(normal, QUERY), lambda rows: self._normal_texts.append(normal[rows])
@@ -108,6 +115,21 @@ class ShownLists:
     def numbers_of(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
         """Return the number of each list; `learn` must keep the new ones, by rows."""
         return self._numbers.get_or_add(keys, learn)
+
+    def get(self, keys: Keys) -> Small:
+        """Return the number of each list; -1 where it has none yet."""
+        return self._numbers.get(keys)
+
+    def add_new(self, keys: Keys, queries: Small, urls: Small, lengths: Rows, normal: Small) -> None:
+        """Keep the lists whose keys have no number yet; `queries` and the others as in `keep`."""
+
+        def learn(rows: Rows) -> None:
+            counts = lengths[rows]
+            ends, own = np.cumsum(lengths), np.cumsum(counts)
+            places = np.arange(int(counts.sum())) + np.repeat((ends - lengths)[rows] - (own - counts), counts)
+            self.keep(queries[rows], urls[places], counts, normal)
+
+        self._numbers.add_new(keys, learn)
 
     def forget_keys(self) -> None:
         """Free what only new lists would need."""

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.clicks import places, rows_of_ids
+from clickassay.logs.arrays.clicks import places
 from clickassay.logs.arrays.columns import (
     Growing,
     Numbers,
+    Searches,
     among,
     as_arrow,
     distinct,
@@ -19,6 +20,8 @@ from clickassay.logs.arrays.columns import (
     numbers_in,
     repeated,
 )
+from clickassay.logs.arrays.routes import SearchIds
+from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.sums import order_of, sorted_values
 
 KEYS = st.one_of(st.integers(0, 5), st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**63, 2**64 - 1]))
@@ -104,18 +107,35 @@ IDS = {"dense": st.integers(-20, 20), "far apart": st.sampled_from([-(2**63), -5
 
 @pytest.mark.parametrize("kind", IDS)
 @given(data=st.data())
-def test_the_row_of_each_wanted_id_is_the_one_that_counts(kind, data):
+def test_the_part_and_the_row_of_each_wanted_id_are_those_of_the_search_that_counts(kind, data):
     ids = data.draw(st.lists(IDS[kind], unique=True, max_size=12))
     counts = data.draw(st.lists(st.booleans(), min_size=len(ids), max_size=len(ids)))
+    part = data.draw(st.lists(st.integers(0, 3), min_size=len(ids), max_size=len(ids)))
+    ambiguous = sorted(data.draw(st.sets(IDS[kind], max_size=2)))
     wanted = data.draw(st.lists(IDS[kind], max_size=12))
-    expected = [ids.index(one) if one in ids and counts[ids.index(one)] else -1 for one in wanted]
-    found = rows_of_ids(np.array(ids, np.int64), np.array(counts, bool), np.array(wanted, np.int64))
-    assert found.tolist() == expected
+    members = [[row for row in range(len(ids)) if part[row] == number] for number in range(4)]
+    searches = [some_searches([ids[row] for row in rows]) for rows in members]
+    chosen = [np.array([counts[row] for row in rows], bool) for rows in members]
+    with Workers(2) as workers:
+        known = SearchIds(list(zip(searches, chosen, strict=True)), np.array(ambiguous, np.int64), workers)
+    order, ends, rows = known.by_part(np.array(wanted, np.int64))
+    *found, without = np.split(order, ends)
+    for number, (own, of_searches) in enumerate(zip(found, rows, strict=True)):
+        places = [(wanted[one], members[number][row]) for one, row in zip(own, of_searches, strict=True)]
+        assert all(ids[row] == one and counts[row] and part[row] == number for one, row in places)
+    usable = {one for one, is_counted in zip(ids, counts, strict=True) if is_counted} - {*ambiguous}
+    assert {wanted[one] for one in without} == {*wanted} - usable
+    assert sorted([*without, *np.concatenate(found)]) == [*range(len(wanted))]
+
+
+def some_searches(ids):
+    none, few = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int32)
+    return Searches(np.array(ids, np.int64), none, none, few, few, none, few.astype(np.uint16), few > 0)
 
 
 @given(st.lists(st.lists(st.integers(0, 4), max_size=6), min_size=1, max_size=5), st.data())
 def test_a_place_is_the_first_of_the_url_in_the_list(lists, data):
-    wide = max(map(len, lists))
+    wide = data.draw(st.sampled_from([max(map(len, lists)), 8, 9, 20]))
     top = np.array([[*one, *[-1] * (wide - len(one))] for one in lists], np.int32).reshape(len(lists), wide)
     clicked = data.draw(st.lists(st.tuples(st.integers(0, len(lists) - 1), st.integers(-3, 6)), max_size=20))
     clicked = [(one, url if url != -1 else -2) for one, url in clicked]  # -1 fills the ends of lists

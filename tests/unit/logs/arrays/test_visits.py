@@ -49,6 +49,4 @@ def no_clicks():
     none = np.zeros(0, np.int64)
     clicks = Clicks(none, none, none.astype(np.int32), none, none.astype(bool))
     few, tiny = none.astype(np.int32), none.astype(np.int8)
-    return clicks, AttributedClicks(
-        none, few, few, tiny, none.astype(bool), ambiguous=0, out_of_time=0, orphans=none
-    )
+    return clicks, AttributedClicks(none, few, few, tiny, none.astype(bool), out_of_time=0)

@@ -1,0 +1,267 @@
+"""The pattern table of a log, made of the counts of the parts of its users (method 4)."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
+from clickassay.core.errors import EngineError
+from clickassay.logs.arrays.columns import Rows, Small
+from clickassay.logs.arrays.patterns import PatternCounts, added_outcomes
+from clickassay.logs.arrays.shown import LogTexts, lists_of
+from clickassay.logs.arrays.workers import Workers
+from clickassay.patterns.digests import configuration_digests, ids_of
+from clickassay.patterns.funnel import LogFunnel
+from clickassay.patterns.health import LogCounts
+from clickassay.patterns.sums import (
+    Sums,
+    counted,
+    dates,
+    merged_section,
+    order_of,
+    order_of_both,
+    sections_of,
+)
+from clickassay.patterns.table import Pieces, StagedTable, give_back
+
+_PIECE = 10_000
+"""Configurations whose texts are put together at a time: they then stay in the cache."""
+_ONE = 1000
+"""The value 1 of an outcome, in thousandths."""
+_ROWS = 100_000
+"""Rows of patterns, or of days, that are put together at a time."""
+
+
+def pattern_table(
+    parts: Sequence[PatternCounts],
+    shown: LogTexts,
+    workers: Workers,
+    funnel: LogFunnel,
+    health: LogCounts,
+    *,
+    is_open: bool,
+) -> StagedTable:
+    """Return the pattern table of all that was counted, which is then no longer held.
+
+    parts: counts of the parts of the users.
+    shown: all texts of the log.
+    funnel, health: counts of the same log; of its sessions that may still grow if `is_open`.
+    """
+    layout, lists = parts[0].layout, shown.lists
+    formed = np.zeros(
+        2 * lists.query.count, np.int64
+    )  # sessions of each list, on later pages and on the first
+    for numbers, sessions in workers.each(_sessions_of, [part.sums for part in parts]):
+        formed[numbers] += sessions
+    is_begun = formed.reshape(-1, 2).any(axis=1) & (lists.query.values[: len(formed) // 2] >= 0)
+    is_used = np.zeros(shown.queries.pairs, bool)
+    is_used[shown.queries.pair.values.take(lists.query.values.take(np.flatnonzero(is_begun)))] = True
+    pairs = np.flatnonzero(is_used)
+    buckets = np.zeros(len(is_used), np.uint64)
+    for part in parts:
+        buckets[: part.buckets.count] |= part.buckets.values
+    texts = shown.queries.normal_texts[pairs]
+    queries = texts.with_columns(pl.Series("user_buckets", buckets[pairs])).sort("market", "query")
+    configurations = Configurations.of(np.flatnonzero((formed[1::2] > 0) & is_begun), shown)
+    give_back()
+    ranked = workers.map(lambda part: _ranked(part.sums, configurations), parts)
+    by_day = workers.map(lambda part: _ranked(part.by_day, configurations), parts)
+    masks = workers.map(_by_mask, ranked)
+    give_back()
+    has_days = parts[0].periods != "none"
+    days = Pieces(
+        lambda: (
+            rows.select("configuration_id", dates(rows["click_mask"]), "sessions")
+            for rows in _pattern_pieces(by_day, workers.threads, configurations)
+        )
+    )
+    return StagedTable(
+        configurations=Pieces(configurations.pieces),
+        patterns=Pieces(lambda: _pattern_pieces(ranked, workers.threads, configurations)),
+        queries=Pieces.in_memory(queries),
+        funnel=funnel.frame(_summed(masks, "sessions"), _begun(formed, shown), is_open=is_open),
+        info={"stored_depth": layout.depth},
+        health=health.frame(),
+        shown=days if has_days else None,
+        signals=_signal_table(parts, configurations),
+        outcomes=_outcome_table(parts, configurations),
+    )
+
+
+def _sessions_of(sums: Sums) -> tuple[Rows, Rows]:
+    """Return the numbers, each once, and the sessions of each."""
+    numbers, sessions = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for section in sums.sections():
+        of_rows, _, _ = sums.layout.unpacked(section)
+        starts = np.flatnonzero(np.diff(of_rows, prepend=-1))
+        numbers.append(of_rows[starts])
+        sessions.append(np.add.reduceat(section.sessions, starts, dtype=np.int64))
+    return np.concatenate(numbers), np.concatenate(sessions)
+
+
+def _begun(formed: Rows, shown: LogTexts) -> list[tuple[str, bool, bool, int]]:
+    """Return market, whether queries are kept, whether on a first page, and sessions that were formed."""
+    numbers = np.flatnonzero(formed)
+    lists = numbers >> 1
+    queries = shown.lists.query.values.take(lists)
+    left_out = shown.lists.left_out
+    markets = shown.queries.texts["market"].gather(np.maximum(queries, 0))
+    out = np.flatnonzero(queries < 0)
+    markets = markets.scatter(out, [left_out[number] for number in lists[out].tolist()])
+    columns = {"market": markets, "is_kept": queries >= 0, "first": numbers & 1 == 1}
+    return _summed([pl.DataFrame({**columns, "sessions": formed[numbers]})], "sessions").rows()
+
+
+def _ranked(sums: Sums, configurations: "Configurations") -> Sums:
+    """Return sums by the place of the configuration, of sessions on first pages; the others are drained."""
+    layout = sums.layout
+    ranked = Sums(layout)
+    for section in sums.sections(drained=True):
+        numbers, folds, masks = layout.unpacked(section)
+        ranks = configurations.rank.take(numbers >> 1)
+        rows = np.flatnonzero((ranks >= 0) & (numbers & 1 == 1))
+        words = layout.packed(ranks.take(rows), folds.take(rows), masks.take(rows))
+        ranked.add(counted(words, section.sessions.take(rows)))
+    return ranked
+
+
+def _by_mask(sums: Sums) -> pl.DataFrame:
+    parts = [pl.DataFrame(schema=_MASKS)]
+    for section in sums.sections():
+        columns = {"click_mask": sums.layout.unpacked(section)[2], "sessions": section.sessions}
+        parts.append(_summed([pl.DataFrame(columns, schema=_MASKS)], "sessions"))
+    return _summed(parts, "sessions")
+
+
+_MASKS = {"click_mask": pl.Int64, "sessions": pl.Int64}
+
+
+def _summed(frames: Sequence[pl.DataFrame], what: str) -> pl.DataFrame:
+    return pl.concat(frames).group_by(pl.exclude(what)).agg(pl.col(what).sum())
+
+
+def _pattern_pieces(
+    ranked: Sequence[Sums], threads: int, configurations: "Configurations"
+) -> Iterator[pl.DataFrame]:
+    layout = ranked[0].layout
+
+    def rows_of(section: int) -> list[pl.DataFrame]:
+        table = merged_section(ranked, section)
+        if not len(table):
+            return []
+        places, folds, masks = layout.unpacked(table)
+        first = int(places[0])
+        ids = ids_of(configurations.digests[first : int(places[-1]) + 1]).gather(places - first)
+        columns = {"fold": folds, "click_mask": masks, "sessions": table.sessions.astype(np.int64)}
+        rows = pl.DataFrame({"configuration_id": ids, **columns})
+        return [rows[at : at + _ROWS] for at in range(0, rows.height, _ROWS)]
+
+    with Workers(threads) as workers:
+        for pieces in workers.each(rows_of, range(max(len(sums) for sums in ranked))):
+            yield from pieces
+
+
+def _signal_table(parts: Sequence[PatternCounts], configurations: "Configurations") -> pl.DataFrame:
+    names = sorted({name for part in parts for name in part.signals})
+    tables = [
+        _rows_of([part.signals[name] for part in parts if name in part.signals], configurations)
+        for name in names
+    ]
+    if not tables:
+        return SIGNALS.empty()
+    place, fold, mask, sessions = (np.concatenate(column) for column in zip(*tables, strict=True))
+    signal = np.repeat(np.arange(len(names)), [len(table[0]) for table in tables])
+    order = order_of_both((place * parts[0].folds + fold) * len(names) + signal, mask)
+    ids = ids_of(configurations.digests[: int(place.max(initial=-1)) + 1])
+    return pl.DataFrame(
+        {
+            "configuration_id": ids.gather(place[order]),
+            "fold": fold[order].astype(np.int32),
+            "signal": pl.Series(names, dtype=pl.String).gather(signal[order]),
+            "click_mask": mask[order],
+            "sessions": sessions[order],
+        }
+    )
+
+
+def _rows_of(sums: Sequence[Sums], configurations: "Configurations") -> tuple[Rows, Rows, Rows, Rows]:
+    """Return place of the configuration, fold, mask and sessions of each row."""
+    ranked = [_ranked(of_part, configurations) for of_part in sums]
+    tables = [(*sums[0].layout.unpacked(table), table.sessions) for table in sections_of(ranked)]
+    empty = (np.zeros(0, np.int64),) * 4
+    place, fold, mask, sessions = (
+        np.concatenate(column).astype(np.int64) for column in zip(empty, *tables, strict=True)
+    )
+    return place, fold, mask, sessions
+
+
+def _outcome_table(parts: Sequence[PatternCounts], configurations: "Configurations") -> pl.DataFrame:
+    tables = [OUTCOMES.empty()]
+    ids = ids_of(configurations.digests)
+    for name in sorted({name for part in parts for name in part.ones}):
+        ones = [part.ones[name] for part in parts if name in part.ones]
+        place, fold, _, sessions = _rows_of(ones, configurations)
+        rows = {"configuration_id": ids.gather(place), "fold": fold, "sessions": sessions}
+        total, squares = pl.col("sessions") * _ONE, pl.col("sessions") * (_ONE * _ONE)
+        tables.append(
+            pl.DataFrame(rows).with_columns(outcome=pl.lit(name), total=total, total_of_squares=squares)
+        )
+    given = [sums for part in parts for sums in part.outcomes]
+    if given:
+        sums_given = added_outcomes(given)
+        ranks = configurations.rank.take(sums_given["list"].to_numpy()).astype(np.int64)
+        own = sums_given.filter(pl.Series(ranks >= 0))
+        own = own.with_columns(ids.gather(ranks[ranks >= 0]).alias("configuration_id")).drop("list")
+        tables.append(own.group_by("configuration_id", "fold", "outcome").agg(pl.all().sum()))
+    form = OUTCOMES.empty().schema
+    typed = (table.select(pl.col(name).cast(dtype) for name, dtype in form.items()) for table in tables)
+    return OUTCOMES.canonical(pl.concat(typed))
+
+
+@dataclass(frozen=True)
+class Configurations:
+    """The configurations that lists show, in the order of their ids."""
+
+    # For each list by its number, the place of its configuration; -1 for lists that are not among them.
+    rank: Small
+    # example, digests: For each configuration, a list that shows it, and its digest.
+    example: Rows
+    digests: NDArray[np.uint8]
+    shown: LogTexts  # The texts.
+
+    @classmethod
+    def of(cls, lists: Rows, shown: LogTexts) -> "Configurations":
+        """Address the configurations of lists, each once.
+
+        Raises EngineError if the ids of two configurations begin with the same 16 digits.
+        """
+        digests = np.empty((len(lists), 16), np.uint8)
+        for at in range(0, len(lists), _PIECE):
+            digests[at : at + _PIECE] = configuration_digests(_texts(lists[at : at + _PIECE], shown))
+        leading = digests[:, :8].copy().view(">u8").ravel().astype(np.uint64)
+        order = order_of(leading)
+        begins = np.ones(len(order), bool)
+        begins[1:] = leading[order[1:]] != leading[order[:-1]]
+        if (digests[order[1:]] != digests[order[:-1]])[~begins[1:]].any():
+            raise EngineError("the ids of two configurations begin with the same digits; nothing was written")
+        rank = np.full(shown.lists.query.count, -1, np.int32)
+        rank[lists[order]] = np.cumsum(begins) - 1
+        return cls(rank, lists[order[begins]], digests[order[begins]], shown)
+
+    def pieces(self) -> Iterator[pl.DataFrame]:
+        """Yield configuration_id, market, query and results."""
+        for at in range(0, len(self.example), _PIECE):
+            texts = _texts(self.example[at : at + _PIECE], self.shown)
+            ids = ids_of(self.digests[at : at + _PIECE]).alias("configuration_id")
+            yield texts.select(ids, "market", "query", "results")
+
+
+def _texts(lists: Rows, shown: LogTexts) -> pl.DataFrame:
+    pairs: Small = shown.queries.pair.values[shown.lists.query.values[lists]]
+    top = shown.lists.top.values[lists]
+    is_there = top >= 0
+    results = lists_of(shown.urls.texts, top[is_there], is_there.sum(axis=1))
+    return shown.queries.normal_texts[pairs].with_columns(results.alias("results"))
