@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
+from clickassay.logs.arrays import job
 from clickassay.report.charts.artist import Artist
 
 # a busy machine is no failure; the same cases on each run, so that a commit is green or is not
@@ -20,6 +21,9 @@ settings.register_profile("quick", deadline=None, derandomize=True, max_examples
 # new cases on each run: pytest --hypothesis-profile=search
 settings.register_profile("search", deadline=None, print_blob=True)
 settings.load_profile("repeatable")
+
+# a log of a test is a few rows: its users are cut into parts all the same
+job.PART_ROWS = 300
 
 TESTS = Path(__file__).parent
 # two workers and their threads of BLAS would wait for each other; tests of threads set their own

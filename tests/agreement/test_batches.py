@@ -1,4 +1,4 @@
-"""Where a messy log is cut, and in how many runs it comes, changes no count."""
+"""Where a messy log is cut, by time or by user, and in how many runs it comes, changes no count."""
 
 import random
 from itertools import pairwise
@@ -12,6 +12,8 @@ from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs import batches
+from clickassay.logs.arrays import clicks as click_reader
+from clickassay.logs.arrays import job, read_searches
 from clickassay.patterns.store import PatternStore
 from support.logs.messy import write_log
 from support.logs.stores import assert_same, times_of
@@ -26,7 +28,7 @@ def messy(seed, folder):
     """Write the log of a seed; return the paths of searches and clicks, and settings that accept it."""
     searches, clicks, judgments, _, settings = seeded_log(seed)
     paths = write_log(folder / "log", seed, searches=searches, clicks=clicks, judgments=judgments)
-    settings |= {"max_rejected": 1.0, "periods": "week" if seed % 3 == 1 else "day"}
+    settings |= {"threads": 8, "max_rejected": 1.0, "periods": "week" if seed % 3 == 1 else "day"}
     return paths["searches"], paths["clicks"], load_settings(**settings)
 
 
@@ -45,10 +47,18 @@ def random_times(searches, number, rng):
     return sorted(drawn)
 
 
+def in_small_pieces(monkeypatch):
+    """Have eight threads share a small log: in pieces of 20 rows, and in 16 parts of its users."""
+    monkeypatch.setattr(job, "PART_ROWS", 1)
+    for reader in (read_searches, click_reader):
+        monkeypatch.setattr(reader, "CHUNK_ROWS", 20)
+
+
 @pytest.mark.parametrize("seed", first(6, range(1000, 1016)))
 def test_cuts_at_random_times_change_no_count(seed, tmp_path, monkeypatch):
     searches, clicks, settings = messy(seed, tmp_path)
     whole = log_to_patterns(Sources(searches, clicks), settings)
+    in_small_pieces(monkeypatch)
     windows = WINDOWS[seed % len(WINDOWS)]
     times = random_times(searches, windows - 1, random.Random(seed))  # noqa: S311 - a test's choice
     cut = lambda shown, clicked, *_: batches.cut_log(shown, clicked, times, 1)  # noqa: E731

@@ -12,6 +12,7 @@ from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.jobs.run import make_run
+from clickassay.logs.arrays import job
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
@@ -103,7 +104,10 @@ def tables_of(folder, *endings):
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("way", WAYS)
-def test_the_pattern_table_has_the_same_bytes_however_the_log_is_stored(log, stored, way, threads, tmp_path):
+def test_the_pattern_table_has_the_same_bytes_however_the_log_is_stored(
+    log, stored, way, threads, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(job, "PART_ROWS", 10**9 if threads == 1 else 1)
     searches, clicks = stored_anew(log, way, tmp_path)
     again = make_patterns(Sources(searches, clicks), tmp_path / "patterns", load_settings(threads=threads))
     assert tables_of(again, ".parquet") == tables_of(stored, ".parquet")

@@ -25,7 +25,8 @@ from clickassay.patterns.table import StagedTable, give_back
 
 _GIVEN_BACK_EACH, _FEW_BATCHES = 2, 16
 """Batches after which freed memory is given back, in a log of many: the next ones ask for it again."""
-_PART_ROWS, _MOST_PARTS = 50_000, 16
+PART_ROWS, _MOST_PARTS = 50_000, 16
+"""Searches of a batch for each part of its users, about, and the most parts."""
 
 
 def counted_pattern_table(
@@ -76,7 +77,7 @@ def counted_pattern_table(
 def parts_of(windows: Sequence[Window]) -> int:
     """Return into how many parts the users are cut: the rows of a part are to stay in the cache."""
     rows = max((window.rows[0] for window in windows), default=0)
-    return 1 << min(max(0, rows // _PART_ROWS).bit_length(), _MOST_PARTS.bit_length() - 1)
+    return min(1 << (rows // PART_ROWS).bit_length(), _MOST_PARTS)
 
 
 def _batches(
