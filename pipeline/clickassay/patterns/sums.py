@@ -1,4 +1,4 @@
-"""Sessions counted by sorting packed keys, and added up in sections: little is merged at a time."""
+"""Sessions counted by sorting packed keys, and added up."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,6 @@ Rows = NDArray[np.int64]
 Small = NDArray[np.int32]
 Number = TypeVar("Number", bound=np.generic)
 
-SECTION_BITS = 16
-"""A section has so many neighbouring numbers, as a power of two."""
 _MERGE_ROWS = 300_000
 _WORD_BITS = 64
 
@@ -58,11 +56,10 @@ class Counted:
     def __len__(self) -> int:
         return len(self.sessions)
 
-    def part(self, first: int, end: int) -> "Counted":
-        """Return a copy of some rows, their sessions in as few bytes as hold them."""
-        sessions = self.sessions[first:end]
-        fewest = np.min_scalar_type(int(sessions.max(initial=0)))
-        return Counted(tuple(word[first:end].copy() for word in self.words), sessions.astype(fewest))
+    def narrowed(self) -> "Counted":
+        """Return the same, the sessions in as few bytes as hold them."""
+        fewest = np.min_scalar_type(int(self.sessions.max(initial=0)))
+        return Counted(self.words, self.sessions.astype(fewest))
 
 
 def counted(words: Words, sessions: NDArray[Any] | None = None) -> Counted:
@@ -127,17 +124,6 @@ class WordLayout:
         # numbers of lists have 31 bits, and one more says whether the page was the first
         return self._fold_bits + self.depth + 32 <= _WORD_BITS
 
-    @property
-    def _number_at(self) -> int:
-        """The bit of the first word that a number begins at."""
-        return self._fold_bits + (self.depth if self._is_one_word else 0)
-
-    def sections(self, table: Counted) -> Rows:
-        """Return where each section of numbers begins in a table, and where the last one ends."""
-        last = int(table.words[0][-1]) >> (self._number_at + SECTION_BITS) if len(table) else 0
-        starts = np.arange(last + 1, dtype=np.uint64) << np.uint64(self._number_at + SECTION_BITS)
-        return np.append(np.searchsorted(table.words[0], starts), len(table))
-
     def unpacked(self, table: Counted) -> tuple[Rows, Small, Rows]:
         """Return numbers, folds and masks."""
         words = table.words
@@ -175,56 +161,19 @@ class Sums:
 
     def __init__(self, layout: WordLayout) -> None:
         self.layout = layout
-        self._parts: list[list[Counted]] = []  # of each section, the sums first
-        self._waiting: list[int] = []  # rows of the other parts
+        self._tables: list[Counted] = []  # what is added up already first
 
     def add(self, table: Counted) -> None:
         """Add counts."""
-        bounds = self.layout.sections(table)
-        missing = len(bounds) - 1 - len(self._parts)
-        self._parts += [[] for _ in range(missing)]
-        self._waiting += [0] * missing
-        for section in np.flatnonzero(np.diff(bounds)).tolist():
-            parts, part = self._parts[section], table.part(bounds[section], bounds[section + 1])
-            self._waiting[section] += len(part) if parts else 0
-            parts.append(part)
-            if self._waiting[section] > max(_MERGE_ROWS, len(parts[0]) // 2):
-                self._merge(section)  # so that every row is merged few times
+        if not len(table):
+            return
+        self._tables.append(table.narrowed())
+        waiting = sum(map(len, self._tables[1:]))
+        if waiting > max(_MERGE_ROWS, len(self._tables[0])):  # so that every row is merged few times
+            self._tables = [added(self._tables).narrowed()]
 
-    def __len__(self) -> int:
-        """Return the number of sections, some of which may be empty."""
-        return len(self._parts)
-
-    def section(self, number: int) -> list[Counted]:
-        """Return the counts of a section, at most one table; none beyond the last."""
-        return [self._merge(number)] if number < len(self._parts) and self._parts[number] else []
-
-    def _merge(self, section: int) -> Counted:
-        parts = self._parts[section]
-        if len(parts) > 1:
-            sums = added(parts)
-            parts[:], self._waiting[section] = [sums.part(0, len(sums))], 0
-        return parts[0]
-
-    def sections(self, *, drained: bool = False) -> Iterator[Counted]:
-        """Yield the sums section by section, in the order of their keys; `drained` ones are not kept."""
-        for section, parts in enumerate(self._parts):
-            if parts:
-                merged = self._merge(section)
-                if drained:
-                    self._parts[section] = []
-                yield merged
-
-
-def merged_section(many: Sequence[Sums], number: int) -> Counted:
-    """Return the sums of a section of several."""
-    tables = [table for sums in many for table in sums.section(number)]
-    return added(tables) if tables else counted((np.zeros(0, np.uint64),))
-
-
-def sections_of(many: Sequence[Sums]) -> Iterator[Counted]:
-    """Yield the sums of several section by section, in the order of their keys."""
-    for number in range(max(map(len, many))):
-        table = merged_section(many, number)
-        if len(table):
-            yield table
+    def tables(self, *, drained: bool = False) -> Iterator[Counted]:
+        """Yield counts that together are what was added; `drained` ones are not kept."""
+        left = self._tables if drained else [*self._tables]
+        while left:
+            yield left.pop(0)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -9,26 +11,19 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
-from clickassay.logs.arrays.columns import Rows, Small
+from clickassay.logs.arrays.columns import Rows, Small, order_of_parts
 from clickassay.logs.arrays.patterns import PatternCounts, added_outcomes
 from clickassay.logs.arrays.shown import LogTexts, lists_of
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import configuration_digests, ids_of
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
-from clickassay.patterns.sums import (
-    Sums,
-    counted,
-    dates,
-    merged_section,
-    order_of,
-    order_of_both,
-    sections_of,
-)
+from clickassay.patterns.sums import BY_DAY, Counted, Sums, WordLayout, added, dates, order_of, order_of_both
 from clickassay.patterns.table import Pieces, StagedTable, give_back
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""
+_SECTION_BITS = 12
 _ONE = 1000
 """The value 1 of an outcome, in thousandths."""
 _ROWS = 100_000
@@ -51,11 +46,11 @@ def pattern_table(
     funnel, health: counts of the same log; of its sessions that may still grow if `is_open`.
     """
     layout, lists = parts[0].layout, shown.lists
-    formed = np.zeros(
-        2 * lists.query.count, np.int64
-    )  # sessions of each list, on later pages and on the first
-    for numbers, sessions in workers.each(_sessions_of, [part.sums for part in parts]):
-        formed[numbers] += sessions
+    # sessions on each list: of later pages, and of the first
+    formed = np.zeros(2 * lists.query.count, np.int64)
+    numbers = len(formed)
+    for of_part in workers.each(lambda part: _sessions_of(part.sums, numbers), parts):
+        formed += of_part
     is_begun = formed.reshape(-1, 2).any(axis=1) & (lists.query.values[: len(formed) // 2] >= 0)
     is_used = np.zeros(shown.queries.pairs, bool)
     is_used[shown.queries.pair.values.take(lists.query.values.take(np.flatnonzero(is_begun)))] = True
@@ -65,41 +60,40 @@ def pattern_table(
         buckets[: part.buckets.count] |= part.buckets.values
     texts = shown.queries.normal_texts[pairs]
     queries = texts.with_columns(pl.Series("user_buckets", buckets[pairs])).sort("market", "query")
-    configurations = Configurations.of(np.flatnonzero((formed[1::2] > 0) & is_begun), shown)
+    configurations = Configurations.of(np.flatnonzero((formed[1::2] > 0) & is_begun), shown, workers)
     give_back()
     ranked = workers.map(lambda part: _ranked(part.sums, configurations), parts)
     by_day = workers.map(lambda part: _ranked(part.by_day, configurations), parts)
-    masks = workers.map(_by_mask, ranked)
+    masks = workers.map(lambda of_part: _by_mask(layout, of_part), ranked)
     give_back()
-    has_days = parts[0].periods != "none"
+    threads = workers.threads
     days = Pieces(
         lambda: (
             rows.select("configuration_id", dates(rows["click_mask"]), "sessions")
-            for rows in _pattern_pieces(by_day, workers.threads, configurations)
+            for rows in _pattern_pieces(BY_DAY, by_day, configurations, threads)
         )
     )
     return StagedTable(
-        configurations=Pieces(configurations.pieces),
-        patterns=Pieces(lambda: _pattern_pieces(ranked, workers.threads, configurations)),
+        configurations=Pieces(lambda: configurations.pieces(threads)),
+        patterns=Pieces(lambda: _pattern_pieces(layout, ranked, configurations, threads)),
         queries=Pieces.in_memory(queries),
         funnel=funnel.frame(_summed(masks, "sessions"), _begun(formed, shown), is_open=is_open),
         info={"stored_depth": layout.depth},
         health=health.frame(),
-        shown=days if has_days else None,
+        shown=None if parts[0].periods == "none" else days,
         signals=_signal_table(parts, configurations),
         outcomes=_outcome_table(parts, configurations),
     )
 
 
-def _sessions_of(sums: Sums) -> tuple[Rows, Rows]:
-    """Return the numbers, each once, and the sessions of each."""
-    numbers, sessions = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for section in sums.sections():
-        of_rows, _, _ = sums.layout.unpacked(section)
+def _sessions_of(sums: Sums, numbers: int) -> Rows:
+    """Return the sessions of each number."""
+    sessions = np.zeros(numbers, np.int64)
+    for table in sums.tables():
+        of_rows, _, _ = sums.layout.unpacked(table)
         starts = np.flatnonzero(np.diff(of_rows, prepend=-1))
-        numbers.append(of_rows[starts])
-        sessions.append(np.add.reduceat(section.sessions, starts, dtype=np.int64))
-    return np.concatenate(numbers), np.concatenate(sessions)
+        sessions[of_rows[starts]] += np.add.reduceat(table.sessions, starts, dtype=np.int64)
+    return sessions
 
 
 def _begun(formed: Rows, shown: LogTexts) -> list[tuple[str, bool, bool, int]]:
@@ -115,25 +109,35 @@ def _begun(formed: Rows, shown: LogTexts) -> list[tuple[str, bool, bool, int]]:
     return _summed([pl.DataFrame({**columns, "sessions": formed[numbers]})], "sessions").rows()
 
 
-def _ranked(sums: Sums, configurations: "Configurations") -> Sums:
+Sections = list[list[Counted]]
+"""Counts by the place of the configuration, in sections of neighbouring places; their keys are not sorted."""
+
+
+def _ranked(sums: Sums, configurations: "Configurations") -> Sections:
     """Return sums by the place of the configuration, of sessions on first pages; the others are drained."""
-    layout = sums.layout
-    ranked = Sums(layout)
-    for section in sums.sections(drained=True):
-        numbers, folds, masks = layout.unpacked(section)
-        ranks = configurations.rank.take(numbers >> 1)
-        rows = np.flatnonzero((ranks >= 0) & (numbers & 1 == 1))
-        words = layout.packed(ranks.take(rows), folds.take(rows), masks.take(rows))
-        ranked.add(counted(words, section.sessions.take(rows)))
-    return ranked
+    layout, bits = sums.layout, configurations.section_bits
+    count = (len(configurations.example) >> bits) + 1
+    sections: Sections = [[] for _ in range(count)]
+    for table in sums.tables(drained=True):
+        numbers, folds, masks = layout.unpacked(table)
+        ranks = np.where(numbers & 1 == 1, configurations.rank.take(numbers >> 1), np.int32(-1))
+        order, ends = order_of_parts(np.where(ranks < 0, count, ranks >> bits), count)
+        order = order[: ends[-1]]
+        words = layout.packed(ranks.take(order), folds.take(order), masks.take(order))
+        sessions = table.sessions.take(order)
+        for section, (first, end) in zip(sections, pairwise([0, *ends.tolist()]), strict=True):
+            if end > first:
+                section.append(Counted(tuple(word[first:end] for word in words), sessions[first:end]))
+    return sections
 
 
-def _by_mask(sums: Sums) -> pl.DataFrame:
-    parts = [pl.DataFrame(schema=_MASKS)]
-    for section in sums.sections():
-        columns = {"click_mask": sums.layout.unpacked(section)[2], "sessions": section.sessions}
-        parts.append(_summed([pl.DataFrame(columns, schema=_MASKS)], "sessions"))
-    return _summed(parts, "sessions")
+def _by_mask(layout: WordLayout, sections: Sections) -> pl.DataFrame:
+    frames = [pl.DataFrame(schema=_MASKS)]
+    for section in sections:
+        for table in section:
+            columns = {"click_mask": layout.unpacked(table)[2], "sessions": table.sessions}
+            frames.append(pl.DataFrame(columns, schema=_MASKS))
+    return _summed(frames, "sessions")
 
 
 _MASKS = {"click_mask": pl.Int64, "sessions": pl.Int64}
@@ -144,24 +148,28 @@ def _summed(frames: Sequence[pl.DataFrame], what: str) -> pl.DataFrame:
 
 
 def _pattern_pieces(
-    ranked: Sequence[Sums], threads: int, configurations: "Configurations"
+    layout: WordLayout, ranked: Sequence[Sections], configurations: "Configurations", threads: int
 ) -> Iterator[pl.DataFrame]:
-    layout = ranked[0].layout
-
-    def rows_of(section: int) -> list[pl.DataFrame]:
-        table = merged_section(ranked, section)
-        if not len(table):
+    def rows_of(tables: list[Counted]) -> list[pl.DataFrame]:
+        if not tables:
             return []
-        places, folds, masks = layout.unpacked(table)
+        sums = added(tables)
+        places, folds, masks = layout.unpacked(sums)
         first = int(places[0])
         ids = ids_of(configurations.digests[first : int(places[-1]) + 1]).gather(places - first)
-        columns = {"fold": folds, "click_mask": masks, "sessions": table.sessions.astype(np.int64)}
+        columns = {"fold": folds, "click_mask": masks, "sessions": sums.sessions}
         rows = pl.DataFrame({"configuration_id": ids, **columns})
         return [rows[at : at + _ROWS] for at in range(0, rows.height, _ROWS)]
 
     with Workers(threads) as workers:
-        for pieces in workers.each(rows_of, range(max(len(sums) for sums in ranked))):
+        for pieces in workers.each(rows_of, _together(ranked)):
             yield from pieces
+
+
+def _together(ranked: Sequence[Sections]) -> Iterator[list[Counted]]:
+    """Yield the counts of all parts section by section."""
+    for of_parts in zip(*ranked, strict=True):
+        yield [*chain(*of_parts)]
 
 
 def _signal_table(parts: Sequence[PatternCounts], configurations: "Configurations") -> pl.DataFrame:
@@ -190,7 +198,8 @@ def _signal_table(parts: Sequence[PatternCounts], configurations: "Configuration
 def _rows_of(sums: Sequence[Sums], configurations: "Configurations") -> tuple[Rows, Rows, Rows, Rows]:
     """Return place of the configuration, fold, mask and sessions of each row."""
     ranked = [_ranked(of_part, configurations) for of_part in sums]
-    tables = [(*sums[0].layout.unpacked(table), table.sessions) for table in sections_of(ranked)]
+    summed = [added(tables) for tables in _together(ranked) if tables]
+    tables = [(*sums[0].layout.unpacked(table), table.sessions) for table in summed]
     empty = (np.zeros(0, np.int64),) * 4
     place, fold, mask, sessions = (
         np.concatenate(column).astype(np.int64) for column in zip(empty, *tables, strict=True)
@@ -232,15 +241,19 @@ class Configurations:
     digests: NDArray[np.uint8]
     shown: LogTexts  # The texts.
 
+    @property
+    def section_bits(self) -> int:
+        """Places that differ in no higher bit are neighbours, of one section; there are at most 64."""
+        return max(_SECTION_BITS, len(self.example).bit_length() - 6)
+
     @classmethod
-    def of(cls, lists: Rows, shown: LogTexts) -> "Configurations":
+    def of(cls, lists: Rows, shown: LogTexts, workers: Workers) -> "Configurations":
         """Address the configurations of lists, each once.
 
         Raises EngineError if the ids of two configurations begin with the same 16 digits.
         """
-        digests = np.empty((len(lists), 16), np.uint8)
-        for at in range(0, len(lists), _PIECE):
-            digests[at : at + _PIECE] = configuration_digests(_texts(lists[at : at + _PIECE], shown))
+        texts = workers.each(lambda rows: _texts(rows, shown), _cut(lists))
+        digests = np.concatenate([np.empty((0, 16), np.uint8), *map(configuration_digests, texts)])
         leading = digests[:, :8].copy().view(">u8").ravel().astype(np.uint64)
         order = order_of(leading)
         begins = np.ones(len(order), bool)
@@ -251,12 +264,16 @@ class Configurations:
         rank[lists[order]] = np.cumsum(begins) - 1
         return cls(rank, lists[order[begins]], digests[order[begins]], shown)
 
-    def pieces(self) -> Iterator[pl.DataFrame]:
+    def pieces(self, threads: int) -> Iterator[pl.DataFrame]:
         """Yield configuration_id, market, query and results."""
-        for at in range(0, len(self.example), _PIECE):
-            texts = _texts(self.example[at : at + _PIECE], self.shown)
-            ids = ids_of(self.digests[at : at + _PIECE]).alias("configuration_id")
-            yield texts.select(ids, "market", "query", "results")
+        with Workers(threads) as workers:
+            texts = workers.each(lambda rows: _texts(rows, self.shown), _cut(self.example))
+            for rows, digests in zip(texts, _cut(self.digests), strict=True):
+                yield rows.select(ids_of(digests).alias("configuration_id"), "market", "query", "results")
+
+
+def _cut(rows: NDArray[Any]) -> list[NDArray[Any]]:
+    return [rows[at : at + _PIECE] for at in range(0, len(rows), _PIECE)]
 
 
 def _texts(lists: Rows, shown: LogTexts) -> pl.DataFrame:
