@@ -51,6 +51,15 @@ def test_importing_the_package_needs_nothing(tmp_path):
     assert ran(sys.executable, "-c", code, cwd=tmp_path).stdout.strip() == ""
 
 
+def test_threads_are_those_of_polars_too_which_is_loaded_after_the_settings(tmp_path):
+    code = "import polars; print(polars.thread_pool_size())"
+    lines = LOADED.replace("    print", f"    {code}\n    print").splitlines()
+    log = [f"--{name}={SAMPLES / name}.parquet" for name in ("searches", "clicks")]
+    given = ["patterns", *log, "--threads=1", "--out=patterns", "--quiet"]
+    done = ran(sys.executable, "-c", "\n".join(lines), *given, cwd=tmp_path)
+    assert done.stdout.splitlines()[-2] == "1"
+
+
 def test_an_evaluation_as_text_needs_no_page_no_database_and_no_distributions(tmp_path):
     (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\nr 0 a 1\n")
     (tmp_path / "ranking").write_text("q Q0 a 1 2 x\nq Q0 b 2 1 x\nr Q0 a 1 1 x\n")

@@ -5,6 +5,7 @@ from the other options since settings take a while to import, and some commands 
 """
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Optional
 
@@ -56,7 +57,10 @@ def settings_of(*names: str, **fixed: object) -> Group:
             name: value or None if isinstance(value, list) else value for name, value in given.items()
         }
         file, project = options.pop("settings"), project_at_hand(options.pop("project"))
-        return load_settings(file, os.environ, project=project, **{**options, **fixed})
+        settings = load_settings(file, os.environ, project=project, **{**options, **fixed})
+        if settings.threads is not None and "polars" not in sys.modules:  # it is read when Polars is loaded
+            os.environ.setdefault("POLARS_MAX_THREADS", str(settings.threads))
+        return settings
 
     declared = []
     for setting in (SETTINGS[name] for name in names):

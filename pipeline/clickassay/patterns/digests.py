@@ -78,7 +78,8 @@ def configuration_digests(rows: pl.DataFrame) -> NDArray[np.uint8]:
     texts = joined.cast(pl.Binary).to_list()  # joined in bulk, but for those that need care
     for row in careful.arg_true():
         texts[row] = _joined(*rows.select("market", "query", "results").row(row)).encode()
-    return np.frombuffer(b"".join(map(_md5, texts)), np.uint8).reshape(-1, _DIGEST_BYTES)
+    made = b"".join([hashlib.md5(text, usedforsecurity=False).digest() for text in texts])
+    return np.frombuffer(made, np.uint8).reshape(-1, _DIGEST_BYTES)
 
 
 def ids_of(digests: NDArray[np.uint8]) -> pl.Series:

@@ -94,9 +94,7 @@ def _in_order(words: Words, sessions: NDArray[Any] | None) -> tuple[Words, Rows 
 
 
 def added(parts: Sequence[Counted]) -> Counted:
-    """Return the sums of one or more counts."""
-    if len(parts) == 1:
-        return parts[0]
+    """Return the sums of one or more counts, whose keys need not be in order."""
     words = tuple(np.concatenate(of_parts) for of_parts in zip(*(part.words for part in parts), strict=True))
     return counted(words, np.concatenate([part.sessions for part in parts]))
 

@@ -209,6 +209,8 @@ def _rows_of(sums: Sequence[Sums], configurations: "Configurations") -> tuple[Ro
 
 def _outcome_table(parts: Sequence[PatternCounts], configurations: "Configurations") -> pl.DataFrame:
     tables = [OUTCOMES.empty()]
+    if not any(part.ones or part.outcomes for part in parts):
+        return tables[0]
     ids = ids_of(configurations.digests)
     for name in sorted({name for part in parts for name in part.ones}):
         ones = [part.ones[name] for part in parts if name in part.ones]
@@ -252,8 +254,8 @@ class Configurations:
 
         Raises EngineError if the ids of two configurations begin with the same 16 digits.
         """
-        texts = workers.each(lambda rows: _texts(rows, shown), _cut(lists))
-        digests = np.concatenate([np.empty((0, 16), np.uint8), *map(configuration_digests, texts)])
+        made = workers.map(lambda rows: configuration_digests(_texts(rows, shown)), _cut(lists))
+        digests = np.concatenate([np.empty((0, 16), np.uint8), *made])
         leading = digests[:, :8].copy().view(">u8").ravel().astype(np.uint64)
         order = order_of(leading)
         begins = np.ones(len(order), bool)
