@@ -60,6 +60,7 @@ def counted_pattern_table(
             outcomes=None if outcomes is None else outcomes.rows,
         )
         for number, batch in enumerate(_batches(sessioniser, workers, log, windows, progress)):
+            progress(Event("forming sessions"))
             later = windows[number + 1].start_ms if number + 1 < len(windows) else None
             sessioniser.add(batch, NEVER_MS if later is None else later)
             del batch  # its memory is needed for the next but one
@@ -186,7 +187,9 @@ class ArrayBatchProcessor:
         self._batches = _batches(self._sessioniser, self._workers, plan.log, plan.windows, self._progress)
 
     def add(self, plan: Plan[LocalHalf], number: int, watermark_ms: int) -> None:  # noqa: ARG002 - in order
-        self._sessioniser.add(next(self._batches), watermark_ms)
+        batch = next(self._batches)
+        self._progress(Event("forming sessions"))
+        self._sessioniser.add(batch, watermark_ms)
 
     def ids(self) -> pl.LazyFrame:
         return self._sessioniser.new_ids.to_frame().lazy()
