@@ -8,8 +8,8 @@ from typing import Self, TypeVar
 
 import polars as pl
 
-_WAITING = 2
-"""Items for each thread that are taken up before the first of them is done."""
+_WAITING = 1.5
+"""Items for each thread that are taken up before the first of them is done: each holds rows."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
