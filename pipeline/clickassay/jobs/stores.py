@@ -16,7 +16,7 @@ from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
-from clickassay.logs.arrays.workers import Workers
+from clickassay.logs.arrays.workers import Workers, threads_of
 from clickassay.logs.batches import (
     RunPlan,
     Window,
@@ -83,7 +83,7 @@ def grow_store(
             with duckdb_engine(log, settings, folder) as engine:
                 added = add_to_store(duckdb_batches(engine, settings, kept, told, own), *made_by)
         else:
-            with Workers(settings.threads) as workers:
+            with Workers(threads_of(settings)) as workers:
                 added = add_to_store(ArrayBatchProcessor(settings, workers, kept, told, own), *made_by)
         _check(store, inputs, settings, checked)
     return StoreGrowth(added, plan.known)

@@ -13,7 +13,7 @@ from clickassay.inputs.tables import unreadable
 from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
 from clickassay.logs.arrays.engine import ArraySessioniser, ReadBatch
 from clickassay.logs.arrays.search_ids import ambiguous_ids, usable_ids
-from clickassay.logs.arrays.workers import Workers
+from clickassay.logs.arrays.workers import Workers, threads_of
 from clickassay.logs.batches import Window, plan_windows, scan_window, warn_if_unsorted
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log, has_signals
@@ -48,7 +48,7 @@ def counted_pattern_table(
     windows = plan_windows(log, settings)
     warn_if_unsorted(windows, settings, progress)
     searches = log.searches.frame
-    with Workers(settings.threads) as workers:
+    with Workers(threads_of(settings)) as workers:
         sessioniser = ArraySessioniser(
             settings,
             workers,
