@@ -47,7 +47,8 @@ From a log to its pattern table, one SELECT a file. The first line of a file des
 `make pages` makes this page from the files and from the sequence that
 [`logs/sql/steps.py`](../pipeline/clickassay/logs/sql/steps.py) declares. The engines DuckDB and Spark run it.
 The default engine makes the same bytes with arrays: its modules, in
-[`logs/arrays`](../pipeline/clickassay/logs/arrays/__init__.py), have the names of the folders below.
+[`logs/arrays/steps`](../pipeline/clickassay/logs/arrays/steps/__init__.py), have the names of the
+folders below.
 
 | folder | content |
 |---|---|

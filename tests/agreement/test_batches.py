@@ -12,8 +12,9 @@ from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.logs import batches
-from clickassay.logs.arrays import clicks as click_reader
-from clickassay.logs.arrays import job, read_searches
+from clickassay.logs.arrays import job
+from clickassay.logs.arrays.steps import clicks as click_reader
+from clickassay.logs.arrays.steps import read_searches
 from clickassay.patterns.store import PatternStore
 from support.logs.messy import write_log
 from support.logs.stores import assert_same, times_of

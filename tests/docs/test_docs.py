@@ -23,7 +23,7 @@ DOCUMENTS = sorted(file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*
 FUNNEL_MODULES = (
     *("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py"),
     *("inputs/staging/impressions.py", "inputs/staging/lists.py", "judgments/scores.py"),
-    *("logs/outcomes.py", "logs/grow.py", "logs/arrays/signals.py"),
+    *("logs/outcomes.py", "logs/grow.py", "logs/arrays/steps/signals.py"),
 )
 
 

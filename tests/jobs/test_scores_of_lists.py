@@ -59,7 +59,8 @@ def test_err_as_a_score_has_the_numbers_of_err_to_the_digit(with_err, name):
     assert of_err.height
     # iterations of Algorithm 3 draw anew for each metric
     exact = [name for name in of_err.columns if not name.startswith("monte_carlo")]
-    assert of_score.select(exact).equals(of_err.select(exact))
+    # a product of matrices may round the same numbers otherwise in another column
+    assert_frame_equal(of_score.select(exact), of_err.select(exact), check_exact=False, rel_tol=1e-9)
 
 
 def test_a_score_changes_no_other_number(plain, with_err):

@@ -15,17 +15,17 @@ from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.core.text.words import first_line
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.arrays.actions import Actions
-from clickassay.logs.arrays.carry_over import CarryOver, orphan_clicks
-from clickassay.logs.arrays.clicks import ClickReader
 from clickassay.logs.arrays.columns import ReadClicks, Searches
 from clickassay.logs.arrays.forming import Forming, PartCounts, PartOfBatch
-from clickassay.logs.arrays.normalise_urls import Urls
-from clickassay.logs.arrays.outcomes import GivenOutcomes
-from clickassay.logs.arrays.patterns import PatternCounts
-from clickassay.logs.arrays.read_searches import SearchReader
 from clickassay.logs.arrays.routes import SearchIds, routed
-from clickassay.logs.arrays.search_ids import AmbiguousIds
 from clickassay.logs.arrays.shown import LogTexts, Queries, ShownLists
+from clickassay.logs.arrays.steps.carry_over import CarryOver, orphan_clicks
+from clickassay.logs.arrays.steps.clicks import ClickReader
+from clickassay.logs.arrays.steps.normalise_urls import Urls
+from clickassay.logs.arrays.steps.outcomes import GivenOutcomes
+from clickassay.logs.arrays.steps.patterns import PatternCounts
+from clickassay.logs.arrays.steps.read_searches import SearchReader
+from clickassay.logs.arrays.steps.search_ids import AmbiguousIds
 from clickassay.logs.arrays.table import pattern_table
 from clickassay.logs.arrays.workers import Workers
 from clickassay.logs.sql.steps import end_of_times

@@ -15,17 +15,17 @@ from clickassay.logs.arrays.actions import (
     masks_of_events,
     masks_of_one,
 )
-from clickassay.logs.arrays.carry_over import new_search_ids
-from clickassay.logs.arrays.clean_searches import counted_once
-from clickassay.logs.arrays.clicks import AttributedClicks, ClickReader, attributed_clicks
 from clickassay.logs.arrays.columns import Flags, ReadClicks, Rows, Searches, Small
-from clickassay.logs.arrays.outcomes import Found, GivenOutcomes, derived_outcomes
-from clickassay.logs.arrays.patterns import PatternCounts
-from clickassay.logs.arrays.search_ids import AmbiguousIds
-from clickassay.logs.arrays.sessions import Formed, placed_in_sessions, sessions
 from clickassay.logs.arrays.shown import LogTexts
-from clickassay.logs.arrays.signals import satisfied_clicks, searches_before_clicks
-from clickassay.logs.arrays.visits import VisitLimits, Visits, visits
+from clickassay.logs.arrays.steps.carry_over import new_search_ids
+from clickassay.logs.arrays.steps.clean_searches import counted_once
+from clickassay.logs.arrays.steps.clicks import AttributedClicks, ClickReader, attributed_clicks
+from clickassay.logs.arrays.steps.outcomes import Found, GivenOutcomes, derived_outcomes
+from clickassay.logs.arrays.steps.patterns import PatternCounts
+from clickassay.logs.arrays.steps.search_ids import AmbiguousIds
+from clickassay.logs.arrays.steps.sessions import Formed, placed_in_sessions, sessions
+from clickassay.logs.arrays.steps.signals import satisfied_clicks, searches_before_clicks
+from clickassay.logs.arrays.steps.visits import VisitLimits, Visits, visits
 
 ActionRow = tuple[str, str, bool, int]
 """A row of `LogFunnel.count_actions`."""

@@ -10,9 +10,9 @@ from clickassay.core.errors import EngineError
 from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
 from clickassay.inputs.tables import unreadable
-from clickassay.logs.arrays.carry_over import clicks_as_read, searches_as_read
 from clickassay.logs.arrays.engine import ArraySessioniser, ReadBatch
-from clickassay.logs.arrays.search_ids import ambiguous_ids, usable_ids
+from clickassay.logs.arrays.steps.carry_over import clicks_as_read, searches_as_read
+from clickassay.logs.arrays.steps.search_ids import ambiguous_ids, usable_ids
 from clickassay.logs.arrays.workers import Workers, threads_of
 from clickassay.logs.batches import Window, plan_windows, scan_window, warn_if_unsorted
 from clickassay.logs.grow import Plan

@@ -11,7 +11,7 @@ import pyarrow as pa
 from clickassay.core.errors import EngineError
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.logs.arrays.columns import Growing, Keys, Numbers, Rows, Searches, Small, as_arrow
-from clickassay.logs.arrays.normalise_urls import Texts, Urls
+from clickassay.logs.arrays.steps.normalise_urls import Texts, Urls
 from clickassay.patterns.lists import are_judged
 
 _QUERY = pl.Schema({"market": pl.String, "query": pl.String})

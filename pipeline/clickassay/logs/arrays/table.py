@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.logs.arrays.columns import Rows, Small, order_of_parts
-from clickassay.logs.arrays.patterns import PatternCounts, added_outcomes
 from clickassay.logs.arrays.shown import LogTexts, lists_of
+from clickassay.logs.arrays.steps.patterns import PatternCounts, added_outcomes
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import configuration_digests, ids_of
 from clickassay.patterns.funnel import LogFunnel

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.clicks import places
 from clickassay.logs.arrays.columns import (
     Growing,
     Numbers,
@@ -21,6 +20,7 @@ from clickassay.logs.arrays.columns import (
     repeated,
 )
 from clickassay.logs.arrays.routes import SearchIds
+from clickassay.logs.arrays.steps.clicks import places
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.sums import order_of, sorted_values
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import Clicks, Searches, mixed_pair
-from clickassay.logs.arrays.visits import VisitLimits, _numbered, visits
+from clickassay.logs.arrays.steps.clicks import AttributedClicks
+from clickassay.logs.arrays.steps.visits import VisitLimits, _numbered, visits
 
 HOUR = 3_600_000
 FIRST_MS, LAST_MS = 631_152_000_000, 4_133_980_799_999  # 1990 and the end of 2100

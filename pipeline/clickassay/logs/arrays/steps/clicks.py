@@ -10,7 +10,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.logs.arrays.actions import CLICK, Actions
-from clickassay.logs.arrays.clean_searches import count_faults, first_faults, nulls, out_of_range
 from clickassay.logs.arrays.columns import (
     NO_PLACE,
     NOT_GIVEN,
@@ -24,9 +23,10 @@ from clickassay.logs.arrays.columns import (
     Small,
     numbers_in,
 )
-from clickassay.logs.arrays.normalise_urls import NO_URL, Urls, fingerprints
-from clickassay.logs.arrays.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.shown import LogTexts
+from clickassay.logs.arrays.steps.clean_searches import count_faults, first_faults, nulls, out_of_range
+from clickassay.logs.arrays.steps.normalise_urls import NO_URL, Urls, fingerprints
+from clickassay.logs.arrays.steps.read_searches import CHUNK_ROWS
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.health import LogCounts
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.clicks import AttributedClicks, places
 from clickassay.logs.arrays.columns import Flags, ReadClicks, Rows, Searches, Small
 from clickassay.logs.arrays.shown import LogTexts
-from clickassay.logs.arrays.visits import Visits
+from clickassay.logs.arrays.steps.clicks import AttributedClicks, places
+from clickassay.logs.arrays.steps.visits import Visits
 
 
 @dataclass(frozen=True)

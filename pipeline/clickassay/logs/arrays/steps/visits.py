@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import (
     Clicks,
     Flags,
@@ -24,6 +23,7 @@ from clickassay.logs.arrays.columns import (
     mixed_pair,
     repeated,
 )
+from clickassay.logs.arrays.steps.clicks import AttributedClicks
 from clickassay.patterns.sums import order_of
 
 

@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.core.settings import Settings
 from clickassay.logs.arrays.columns import Rows, Small
 from clickassay.logs.arrays.routes import SearchIds
-from clickassay.logs.arrays.sessions import Formed
+from clickassay.logs.arrays.steps.sessions import Formed
 
 Found = dict[str, tuple[pl.DataFrame, Rows, Small]]
 """By outcome: all of its rows, those whose search lies in a part, and the rows of these searches."""

@@ -9,7 +9,6 @@ import polars as pl
 
 from clickassay.core.settings import Settings
 from clickassay.inputs.normalise import normalise_url
-from clickassay.logs.arrays.clicks import AttributedClicks
 from clickassay.logs.arrays.columns import (
     NOT_GIVEN,
     UNKNOWN,
@@ -26,7 +25,8 @@ from clickassay.logs.arrays.columns import (
     distinct,
     is_in,
 )
-from clickassay.logs.arrays.sessions import Formed
+from clickassay.logs.arrays.steps.clicks import AttributedClicks
+from clickassay.logs.arrays.steps.sessions import Formed
 from clickassay.patterns.sums import order_of, sorted_values
 
 _BITS = 64
