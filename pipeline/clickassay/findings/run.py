@@ -174,12 +174,12 @@ class Run:
         if name not in self._by_click:
             rows = self.competing(name)
             every = rows.filter(split=EVERY) if "split" in rows.columns else rows
-            self._by_click[name] = every.partition_by(*SAMPLE_COLUMNS, "click_metric", as_dict=True)
-        own = self._by_click[name].get((*sample.columns.values(), click))
-        return [] if own is None else own.to_dicts()
+            key = [*SAMPLE_COLUMNS, "click_metric"]
+            self._by_click[name] = dict(every.rows_by_key(key, named=True, include_key=True))
+        return self._by_click[name].get((*sample.columns.values(), click), [])
 
     @cached_property
-    def _by_click(self) -> dict[str, dict[tuple[Any, ...], pl.DataFrame]]:
+    def _by_click(self) -> dict[str, dict[tuple[Any, ...], list[dict[str, Any]]]]:
         return {}  # each table when it is first asked for
 
     def headline_rows(self, name: str) -> pl.DataFrame:

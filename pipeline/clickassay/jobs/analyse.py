@@ -17,7 +17,6 @@ from clickassay.core.contracts.correlation import (
     WITHIN_COMPARISONS,
     WITHIN_INFLUENCE,
 )
-from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
 from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress, silent
@@ -73,13 +72,16 @@ def analyse(table: PatternTable, sources: Sources, settings: Settings, progress:
     Returns frames by table name, in the forms of `contracts.run.ANALYSED_TABLES`.
     """
     inputs = with_judgments(Inputs(), sources, settings, progress)
-    return analyse_tables(table.staged(), inputs, settings, progress)[0]
+    frames, _ = analyse_tables(table.staged(), inputs, settings, progress)
+    return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}
 
 
 def analyse_tables(
     table: StagedTable, inputs: Inputs, settings: Settings, progress: Progress
 ) -> tuple[Frames, Judgments]:
-    """Compute the tables of `analyse` from inputs that are open; return the usable judgments too.
+    """Compute the tables of `analyse`, rows in any order; return the usable judgments too.
+
+    inputs: open ones.
 
     Raises InputError if a check of the log's health says that it is no use to go on.
     """
@@ -116,7 +118,7 @@ def analyse_tables(
     funnels += [] if scores is None else [scores.funnel(split.evaluation.configurations)]
     frames = {
         "statistics": statistics.with_columns(first_day=first_day, last_day=last_day),
-        "funnel": FUNNEL.canonical(pl.concat([*funnels, *(one.funnel for one in main.measurements)])),
+        "funnel": pl.concat([*funnels, *(one.funnel for one in main.measurements)]),
         "configurations": main.configurations,
         "patterns": main.patterns,
         "shown": main.shown,
@@ -135,7 +137,7 @@ def analyse_tables(
     correlated = frames["correlations"]
     health = run_health(measures, table, split.evaluation, people, named, correlated, attributes, settings)
     frames["health"] = health_table(health)
-    return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}, graded
+    return frames, graded
 
 
 def _checked(
@@ -312,7 +314,7 @@ def _within(samples: Sequence[_Split]) -> Frames:
         places += [*groups, *([all_markets(groups)] if len(groups) > 1 else ())]
     makers = {WITHIN: within, WITHIN_COMPARISONS: within_comparisons, WITHIN_INFLUENCE: within_influence}
     tables = {form: map(maker, places) for form, maker in makers.items()}
-    return {form.name: form.canonical(pl.concat([form.empty(), *rows])) for form, rows in tables.items()}
+    return {form.name: pl.concat([form.empty(), *rows]) for form, rows in tables.items()}
 
 
 def with_log_settings(table: StagedTable, settings: Settings) -> Settings:

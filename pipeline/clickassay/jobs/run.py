@@ -78,11 +78,11 @@ def make_run(
             run = run_of(frames, _info(table, inputs, settings))
             findings = draw_findings(run, np.random.default_rng(0))
             run = with_findings(run, findings)
-            if no_correlation(frames):
-                is_misread = any(one.is_finding for one in fired(frames["health"]))
-                judge = next((sample.judge for sample in largest_samples(frames["statistics"])), EVERY)
+            if no_correlation(run.tables):
+                is_misread = any(one.is_finding for one in fired(run.tables["health"]))
+                judge = next((sample.judge for sample in largest_samples(run.tables["statistics"])), EVERY)
                 lines = without_judgments(
-                    log_lists(table), graded, settings, frames, judge=judge, is_misread=is_misread
+                    log_lists(table), graded, settings, run.tables, judge=judge, is_misread=is_misread
                 )
                 run = replace(run, undecided=lines)
             if folder is None or place is None:
