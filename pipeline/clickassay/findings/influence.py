@@ -41,8 +41,9 @@ def chance_shares(run: Run, rng: np.random.Generator) -> tuple[float, float] | N
         return None
     shares = []
     for _ in range(CHANCE_DRAWS):
-        squares = np.sort((weights * rng.normal(size=len(weights)) * rng.normal(size=len(weights))) ** 2)
-        shares.append(squares[-N_INFLUENTIAL:].sum() / squares.sum())
+        squares = (weights * rng.normal(size=len(weights)) * rng.normal(size=len(weights))) ** 2
+        place = max(0, len(squares) - N_INFLUENTIAL)
+        shares.append(np.partition(squares, place)[place:].sum() / squares.sum())
     return float(np.mean(shares)), float(np.quantile(shares, CHANCE_QUANTILE))
 
 

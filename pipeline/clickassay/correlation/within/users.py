@@ -84,8 +84,14 @@ def moved_by_folds(
                 of_y, of_both, of_x = np.split(kept, [1, 1 + shape[1]], axis=1)
                 by_y, by_both, by_x = np.moveaxis(slopes[side], -1, 0)[..., None]
                 with np.errstate(invalid="ignore"):  # a metric that does not vary has no derivative
-                    moves.append(by_y * of_y + by_both * of_both + by_x * of_x)
-            moved, key = _added(np.concatenate(moves, axis=-1), np.concatenate(keys))
+                    own_moves = by_both * of_both
+                    own_moves += by_y * of_y
+                    own_moves += by_x * of_x
+                moves.append(own_moves)
+            joined = (
+                (np.concatenate(moves, axis=-1), np.concatenate(keys)) if moves[1:] else (moves[0], keys[0])
+            )
+            moved, key = _added(*joined)
             unit, of_fold = np.divmod(key, USER_FOLDS)
             is_of = (of_fold[:, None] == np.arange(USER_FOLDS)).astype(np.float64)
             by_fold[name] += moved @ is_of
@@ -128,15 +134,15 @@ class _Layers:
 
     def sums(self, values: Floats) -> Floats:
         """Return the (..., P) sums of (..., M) values in this order."""
-        parts, at = [], 0
+        sums, at, end = np.empty((*values.shape[:-1], len(self.firsts))), 0, 0
         for length, number in self.runs:
-            layers = values[..., at : at + length * number]
-            part = layers[..., :number]
-            for place in range(1, length):
-                part = part + layers[..., place * number : (place + 1) * number]
-            parts.append(part)
-            at += length * number
-        return np.concatenate(parts, axis=-1)
+            layers = np.split(values[..., at : at + length * number], length, axis=-1)
+            own = sums[..., end : end + number]
+            own[:] = layers[0]
+            for layer in layers[1:]:
+                own += layer
+            at, end = at + length * number, end + number
+        return sums
 
 
 @dataclass(frozen=True)
@@ -161,7 +167,7 @@ class _Cells:
     def changes(self, first: int, end: int) -> tuple[Integers, Integers, Floats]:
         """Return how the sums of groups of some units change without each fold that has sessions in them.
 
-        Returns (P,) groups and folds, and (C, k, P) changes. A list of n sessions without those of a fold,
+        Returns (P,) groups and folds, by unit, group and fold, and (C, k, P) changes. A list of n sessions without those of a fold,
         n', has its weight w' and its value v' = v + (n - n')/n' (v - v of the fold), less what shares of
         folds without that one explain. Its group is centred anew: sums of w' v' v', less what its means take.
         """
@@ -200,4 +206,5 @@ class _Cells:
         for click in range(n_clicks):
             changes[click, 0] = change(click, click)
             changes[click, 1 : 1 + n_editorial] = change(click, metrics)
-        return group + self.first, fold, changes
+        order = np.argsort(layers.firsts)
+        return group[order] + self.first, fold[order], changes.take(order, axis=-1)
