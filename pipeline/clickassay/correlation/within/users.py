@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from clickassay.core.records import USER_FOLDS, Floats, Integers
 from clickassay.correlation.uncertainty.intervals import Deviations, Spread
@@ -19,7 +20,7 @@ from clickassay.correlation.within.shared import Residuals, folds_of
 FEWEST_FOLDS = 8
 """Fewer folds of users say too little of the variance between them."""
 
-UNITS_AT_ONCE = 2**8
+UNITS_AT_ONCE = 2**7
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -67,48 +68,92 @@ def moved_by_folds(
     folds = folds_of([part.lists for part in parts])
     if len(folds) < FEWEST_FOLDS:
         return {}
+    members = np.stack([own for own, _ in chosen.values()])
+    units = _by_classes(units, members)
     firsts = np.cumsum([0, *(len(part.lists.starts) for part in parts)])
     cells = [_Cells.of(part, units[first:], int(first)) for part, first in zip(parts, firsts, strict=False)]
     sides = sides or (0,) * len(parts)
-    shape = len(parts[0].lists.clicks), len(parts[0].lists.metrics)
-    squares = {name: np.zeros((*shape, shape[1])) for name in chosen}
-    by_fold = {name: np.zeros((*shape, USER_FOLDS)) for name in chosen}
-    for first in range(0, int(units.max(initial=-1)) + 1, UNITS_AT_ONCE):
-        some = [own.changes(first, first + UNITS_AT_ONCE) for own in cells]
-        for name, (members, slopes) in chosen.items():
-            keys, moves = [], []
-            for side, (groups, fold, changes) in zip(sides, some, strict=True):
-                own = np.flatnonzero(members[groups])
-                keys.append(units[groups[own]] * USER_FOLDS + fold[own])
-                kept = changes if len(own) == len(groups) else changes.take(own, axis=-1)
-                of_y, of_both, of_x = np.split(kept, [1, 1 + shape[1]], axis=1)
-                by_y, by_both, by_x = np.moveaxis(slopes[side], -1, 0)[..., None]
-                with np.errstate(invalid="ignore"):  # a metric that does not vary has no derivative
-                    own_moves = by_both * of_both
-                    own_moves += by_y * of_y
-                    own_moves += by_x * of_x
-                moves.append(own_moves)
-            joined = (
-                (np.concatenate(moves, axis=-1), np.concatenate(keys)) if moves[1:] else (moves[0], keys[0])
-            )
-            moved, key = _added(*joined)
-            unit, of_fold = np.divmod(key, USER_FOLDS)
-            is_of = (of_fold[:, None] == np.arange(USER_FOLDS)).astype(np.float64)
-            by_fold[name] += moved @ is_of
-            of_units, _ = _added(moved, unit)
-            squares[name] += moved @ moved.swapaxes(-1, -2)
-            squares[name] -= of_units @ of_units.swapaxes(-1, -2) / len(folds)
+    shape = len(parts[0].lists.clicks), (max(sides) + 1) * (1 + 2 * len(parts[0].lists.metrics))
+    of_folds, products = (np.zeros((len(members), *shape, size)) for size in (USER_FOLDS, shape[1]))
+    with threadpool_limits(limits=1, user_api="blas"):  # threads would change the order of addition
+        for first in range(0, int(units.max(initial=-1)) + 1, UNITS_AT_ONCE):
+            some = [own.changes(first, first + UNITS_AT_ONCE) for own in cells]
+            groups, keys, changes = _stacked(some, sides, units)
+            of_all: tuple[Floats, Floats] | None = None
+            for number, is_member in enumerate(members[:, groups]):
+                if is_member.all():
+                    sums = of_all = of_all or _sums(changes, keys, len(folds))
+                elif is_member.any():
+                    sums = _sums(changes.compress(is_member, axis=-1), keys[is_member], len(folds))
+                else:
+                    continue
+                of_folds[number] += sums[0]
+                products[number] += sums[1]
     share = len(folds) / (len(folds) - 1)
     return {
-        name: Moved(np.moveaxis(by_fold[name][..., folds], -1, 0), share * squares[name]) for name in chosen
+        name: _moved(slopes, own[..., folds], share * squares)
+        for (name, (_, slopes)), own, squares in zip(chosen.items(), of_folds, products, strict=True)
     }
 
 
+def _by_classes(units: Integers, members: NDArray[np.bool_]) -> Integers:
+    """Return other numbers for units: side by side are those of the same classes.
+
+    Then a class has all units of most blocks, or none.
+    """
+    of_units = np.zeros((len(members), int(units.max(initial=-1)) + 1), np.bool_)
+    of_units[:, units] = members
+    numbers = np.empty(of_units.shape[1], np.int64)
+    numbers[np.lexsort(of_units)] = np.arange(len(numbers))
+    return numbers[units]
+
+
+def _stacked(
+    parts: Sequence[tuple[Integers, Integers, Floats]], sides: Sequence[int], units: Integers
+) -> tuple[Integers, Integers, Floats]:
+    """Return the cells of all markets: groups, numbers of unit and fold, ascending, and (C, S k, P) changes.
+
+    The changes of each side are in rows of their own.
+    """
+    groups, folds = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+    clicks, rows, _ = parts[0][2].shape
+    changes, end = np.zeros((clicks, (max(sides) + 1) * rows, len(groups))), 0
+    for side, (_, _, own) in zip(sides, parts, strict=True):
+        changes[:, side * rows : (side + 1) * rows, end : end + own.shape[-1]] = own
+        end += own.shape[-1]
+    keys = units[groups] * USER_FOLDS + folds
+    order = np.argsort(keys, kind="stable")
+    return groups[order], keys[order], changes.take(order, axis=-1)
+
+
+def _sums(changes: Floats, keys: Integers, folds: int) -> tuple[Floats, Floats]:
+    """Return (C, k, F) sums of (C, k, P) changes by fold, and their (C, k, k) squares and products by cell.
+
+    The products are less those of the sums of units over the number of folds.
+    """
+    changes, keys = _added(changes, keys)
+    unit, fold = np.divmod(keys, USER_FOLDS)
+    of_folds = changes @ (fold[:, None] == np.arange(USER_FOLDS)).astype(np.float64)
+    of_units, _ = _added(changes, unit)
+    return of_folds, changes @ changes.swapaxes(-1, -2) - of_units @ of_units.swapaxes(-1, -2) / folds
+
+
+def _moved(slopes: Floats, of_folds: Floats, products: Floats) -> Moved:
+    """Return what sums of changes move correlations by, with their (S, C, E, 3) derivatives."""
+    n_sides, n_clicks, n_editorial, _ = slopes.shape
+    by_row = np.zeros((n_clicks, n_editorial, n_sides, 1 + 2 * n_editorial))
+    by_row[..., 0] = np.moveaxis(slopes[..., 0], 0, -1)
+    for metric in range(n_editorial):
+        by_row[:, metric, :, 1 + metric] = slopes[:, :, metric, 1].T
+        by_row[:, metric, :, 1 + n_editorial + metric] = slopes[:, :, metric, 2].T
+    by_row = by_row.reshape(n_clicks, n_editorial, -1)
+    with np.errstate(invalid="ignore"):  # a metric that does not vary has no derivative
+        by_fold, by_chance = by_row @ of_folds, by_row @ products @ by_row.swapaxes(-1, -2)
+    return Moved(np.moveaxis(by_fold, -1, 0), by_chance)
+
+
 def _added(changes: Floats, keys: Integers) -> tuple[Floats, Integers]:
-    """Return the sums of changes with the same key, and these keys, ascending."""
-    if (np.diff(keys) < 0).any():
-        order = np.argsort(keys, kind="stable")
-        changes, keys = changes[..., order], keys[order]
+    """Return the sums of changes with the same key, and these keys; keys ascend."""
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     if len(starts) == len(keys):
         return changes, keys
@@ -167,7 +212,7 @@ class _Cells:
     def changes(self, first: int, end: int) -> tuple[Integers, Integers, Floats]:
         """Return how the sums of groups of some units change without each fold that has sessions in them.
 
-        Returns (P,) groups and folds, by unit, group and fold, and (C, k, P) changes. A list of n sessions without those of a fold,
+        Returns (P,) groups and folds, and (C, k, P) changes. A list of n sessions without those of a fold,
         n', has its weight w' and its value v' = v + (n - n')/n' (v - v of the fold), less what shares of
         folds without that one explain. Its group is centred anew: sums of w' v' v', less what its means take.
         """
@@ -206,5 +251,4 @@ class _Cells:
         for click in range(n_clicks):
             changes[click, 0] = change(click, click)
             changes[click, 1 : 1 + n_editorial] = change(click, metrics)
-        order = np.argsort(layers.firsts)
-        return group[order] + self.first, fold[order], changes.take(order, axis=-1)
+        return group + self.first, fold, changes
