@@ -4,6 +4,7 @@ A folder is a tier: what a test costs, and when it is run, follows from where it
 """
 
 import base64
+import gc
 import os
 from pathlib import Path
 
@@ -28,6 +29,8 @@ job.PART_ROWS = 300
 TESTS = Path(__file__).parent
 # two workers and their threads of BLAS would wait for each other; tests of threads set their own
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# tests keep what they import, not what they make: looking for garbage every 700 objects was 5% of their time
+gc.set_threshold(100_000, 50, 100)
 
 LONGEST_FIRST = ("spark", "browser", "agreement", "docs", "faults", "project", "jobs", "commands")
 """Tiers in the order in which workers take them: what takes long is not begun last."""
