@@ -166,6 +166,15 @@ def test_csv_keeps_numbers_exact_nulls_empty_and_lists_as_json():
     assert [json.loads(row["urls"]) for row in rows if row["urls"]] == [["=a", 'b"c'], [], ["d", None]]
 
 
+@given(
+    st.lists(st.one_of(st.none(), st.floats(), st.floats(-1, 1), st.sampled_from([1e-4, 1e16, -1e-5, 1e15])))
+)
+def test_csv_has_the_digits_that_python_writes(values):
+    frame = pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64)}).with_columns(after=pl.lit(0))
+    lines = as_csv(frame).splitlines()
+    assert lines == ["x,after", *(f"{'' if value is None else value},0" for value in values)]
+
+
 def test_csv_distinguishes_null_from_an_empty_text_and_keeps_every_row():
     assert as_csv(pl.DataFrame({"a": ["", None, "x"], "b": [1, None, None]})) == 'a,b\n"",1\n,\nx,\n'
     rows = list(csv.reader(io.StringIO(as_csv(pl.DataFrame({"=a": [None, "x", None]})))))
