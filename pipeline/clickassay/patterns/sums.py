@@ -26,6 +26,8 @@ def sorted_values(values: NDArray[Number]) -> NDArray[Number]:
 
 def order_of(*keys: NDArray[Any]) -> NDArray[np.int64]:
     """Return the order of rows by the first key, then by the next."""
+    if len(keys) == 1:
+        return np.argsort(keys[0], kind="stable")
     columns = pl.DataFrame({str(place): key for place, key in enumerate(keys)})
     order: NDArray[np.int64] = (
         columns.select(pl.arg_sort_by(columns.columns).cast(pl.Int64)).to_series().to_numpy()

@@ -370,9 +370,9 @@ class Chunk:
         return self.rows[name] if self.usable is None else self.rows[name].gather(self.usable)
 
     def texts(self, *names: str, rows: Rows) -> pl.DataFrame:
-        """Return columns of some of the usable rows."""
+        """Return columns of some of the usable rows, each gathered by this thread: others decode files."""
         at = rows if self.usable is None else self.usable[rows]
-        return self.rows.select(names)[at]
+        return pl.DataFrame([self.rows[name].gather(at) for name in names])
 
 
 _NUMPY_NAMES = {"float": "float32", "double": "float64"}

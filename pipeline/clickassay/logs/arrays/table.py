@@ -61,7 +61,6 @@ def pattern_table(
     texts = shown.queries.normal_texts[pairs]
     queries = texts.with_columns(pl.Series("user_buckets", buckets[pairs])).sort("market", "query")
     configurations = Configurations.of(np.flatnonzero((formed[1::2] > 0) & is_begun), shown, workers)
-    give_back()
     ranked = workers.map(lambda part: _ranked(part.sums, configurations), parts)
     by_day = workers.map(lambda part: _ranked(part.by_day, configurations), parts)
     masks = workers.map(lambda of_part: _by_mask(layout, of_part), ranked)
