@@ -82,7 +82,7 @@ def test_clicks_alone_have_the_numbers_of_the_run_with_signals():
 
 @pytest.mark.thorough
 def test_signals_that_are_noise_seldom_alarm():
-    worlds = 60  # benchmarks.promises.null_signals has 300
+    worlds = 40  # benchmarks.promises.null_signals has 300
     assert alarms_of_signals(worlds) <= 0.06 * worlds + 2 * np.sqrt(0.05 * 0.95 * worlds)
 
 

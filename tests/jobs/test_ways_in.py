@@ -108,8 +108,8 @@ def test_every_way_in_gives_the_same_bytes_on_every_engine(log, plain, tmp_path,
     if engine == "spark":
         request.getfixturevalue("spark")
     searches, clicks, more = way(log, tmp_path)
-    if way is by_bucket and engine == "spark":
-        pytest.skip("Spark reads buckets by itself")
+    if way in (by_bucket, by_delta) and engine == "spark":
+        pytest.skip("Spark reads buckets by itself, and gets a lake as it gets SQL: as Parquet")
     settings = load_settings(engine=engine, **more)
     with bucket_of(log):
         make_patterns(Sources(searches, clicks), tmp_path / "made", settings)
