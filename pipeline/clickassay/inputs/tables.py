@@ -91,6 +91,7 @@ def read_input(
     time_zone: str = UTC,
     names: Names = OUR_NAMES,
     held: Mapping[Path, pl.DataFrame] = MappingProxyType({}),
+    lists: Mapping[str, pl.Series] = MappingProxyType({}),
 ) -> Input:
     """Find the files of an input and put them into canonical types, lazily.
 
@@ -98,6 +99,7 @@ def read_input(
     keep_others: keep all other columns too, as they are (attribute columns of `queries`).
     time_zone: zone of the times that have none.
     names: columns that have another name in the files.
+    held, lists: as `Made` has them.
 
     Raises InputError if nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
@@ -105,7 +107,7 @@ def read_input(
     if not Path(path).is_file():
         logging.getLogger(__name__).info("%s: %s", what, walked)
     ours = {want.name for want in wanted}
-    parts = list(parts_of(what, walked, None if keep_others else ours, names, held))
+    parts = list(parts_of(what, walked, None if keep_others else ours, names, held, lists))
     first = ours & set(parts[0].schema)
     for part in parts[1:]:
         if odd := ours & set(part.schema) ^ first:

@@ -108,9 +108,12 @@ def _read(
 ) -> Input:
     names, zone = names_of(what, settings.column), settings.time_zone
     made = staged(what, source, names, progress, held=_may_hold(settings))
-    path, held = (made.path, made.held) if isinstance(made, Made) else (made, {})
+    given = made if isinstance(made, Made) else Made(Path(made))
     others = what == "queries"
-    table = read_input(what, path, wanted, keep_others=others, time_zone=zone, names=names, held=held)
+    table = read_input(
+        what, given.path, wanted, keep_others=others, time_zone=zone, names=names, held=given.held,
+        lists=given.lists,
+    )  # fmt: skip
     for told in set_aside(what, wanted, table.parts[0].schema, table.parts[0].frame):
         progress(Event(told, note=True))
     return replace(table, origins=made.origins) if isinstance(made, Made) else table
@@ -172,7 +175,7 @@ def _halves(
                 f"clicks are missing: give --clicks; {place} has one row for each search, which has none"
             )
         return shown, _half("clicks", clicks, settings, progress)
-    made = made_halves(table, by_file=by_file, progress=progress)
+    made = made_halves(table, settings, by_file=by_file, progress=progress)
     if clicks is not None:
         return made["searches"], _half("clicks", clicks, settings, progress)
     if "clicks" not in made:
@@ -200,11 +203,14 @@ def impressions(searches: Source, settings: Settings, progress: Progress = silen
     return _read("searches", searches, IMPRESSIONS, settings, progress) if is_shown else None
 
 
-def made_halves(table: Input, *, by_file: bool = False, progress: Progress = silent) -> dict[str, LocalHalf]:
+def made_halves(
+    table: Input, settings: Settings, *, by_file: bool = False, progress: Progress = silent
+) -> dict[str, LocalHalf]:
     """Make searches and clicks of impressions; no clicks where no column tells them."""
     halves = {}
-    for what, made in halves_of(table, by_file=by_file, progress=progress).items():
-        half = read_input(what, made.path, CANONICAL[what])
+    numbered = _may_hold(settings)
+    for what, made in halves_of(table, by_file=by_file, numbered=numbered, progress=progress).items():
+        half = read_input(what, made.path, CANONICAL[what], lists=made.lists)
         halves[what] = local_half(replace(half, found=table.found, origins=made.origins))
     return halves
 

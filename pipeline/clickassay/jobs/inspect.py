@@ -199,7 +199,7 @@ def _opened(
             path = staged(name, source, names_of(name, settings.column), progress)
             shown = impressions(path, settings, progress) if name == "searches" else None
             given[name] = opened(name, path, settings, progress) if shown is None else shown
-            made = {name: given[name]} if shown is None else made_halves(shown, progress=progress)
+            made = {name: given[name]} if shown is None else made_halves(shown, settings, progress=progress)
         except InputError as error:
             faults.append(error)
         else:

@@ -213,3 +213,5 @@ class Made:
     origins: Mapping[Path, Origin] = field(default_factory=dict)  # Of each file, what it was made of.
     # Of files without a row, the rows, which are in memory.
     held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)
+    # By column of the files that has numbers of lists, the lists by number.
+    lists: Mapping[str, pl.Series] = field(default_factory=dict)

@@ -95,6 +95,8 @@ class Part:
     held: Mapping[Path, pl.DataFrame] = field(default_factory=dict)  # Rows of files that are in memory.
     form: Form = PLAIN  # How they are written, if they are delimited text.
     json: frozenset[str] = frozenset()  # Columns that the files have as JSON: text that spells all values.
+    # By column of the files that has numbers of lists, the lists.
+    lists: Mapping[str, pl.Series] = field(default_factory=dict)
 
     @property
     def schema(self) -> pl.Schema:
@@ -117,7 +119,16 @@ class Part:
         """Return the rows of some files as they were written, without the partition."""
         in_memory = [self.held[file].lazy() for file in files if file in self.held]
         rows = pl.concat(in_memory) if in_memory else scan(files, self.format, self.source, self.form)
+        rows = rows.with_columns(texts_of_lists(*one) for one in self.lists.items())
         return rows.select(self.renamed) if self.renamed else rows
+
+
+def texts_of_lists(column: str, lists: pl.Series) -> pl.Expr:
+    """Return the lists whose numbers a column has; null where it is null."""
+    texts = pl.List(pl.String())
+    return pl.col(column).map_batches(
+        lambda numbers: lists.gather(numbers).cast(texts), return_dtype=texts, is_elementwise=True
+    )
 
 
 def parts_of(
@@ -126,6 +137,7 @@ def parts_of(
     read: Collection[str] | None,
     names: Names = OUR_NAMES,
     held: Mapping[Path, pl.DataFrame] = MappingProxyType({}),
+    lists: Mapping[str, pl.Series] = MappingProxyType({}),
 ) -> Iterator[Part]:
     """Yield the parts of an input.
 
@@ -138,7 +150,8 @@ def parts_of(
     name_of = {path: name for name, path in names.items()}
     for file in found.files:
         format_ = format_of(file) or format_by_content(what, file)
-        schema = tuple(schema_of(what, file, format_).items())
+        of_lists = dict.fromkeys(lists, pl.List(pl.String()))
+        schema = tuple((dict(schema_of(what, file, format_)) | of_lists).items())
         # under our names, where these are given
         spelled = [
             (name_of.get(name, name), value)
@@ -170,7 +183,18 @@ def parts_of(
         written = pl.Schema({name: dtype for name, (_, dtype) in ours.items()})
         columns = tuple(column for column, _ in ours.values()) if of_files or as_texts else ()
         yield Part(
-            tuple(members), format_, written, wide, partition, folders, source, columns, held, form, json
+            tuple(members),
+            format_,
+            written,
+            wide,
+            partition,
+            folders,
+            source,
+            columns,
+            held,
+            form,
+            json,
+            lists,
         )
 
 

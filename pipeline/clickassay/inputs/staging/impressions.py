@@ -5,12 +5,12 @@ rows; what lies farther apart is sorted first, on disk.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,10 +19,11 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_folder
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.columns import IMPRESSIONS, SAYS_CLICKED
+from clickassay.inputs.columns import IMPRESSIONS, SAYS_CLICKED, Wanted
 from clickassay.inputs.sources.fingerprint import Made, Origin, refusing_changes
+from clickassay.inputs.sources.parts import texts_of_lists
 from clickassay.inputs.sources.values import unread_value
-from clickassay.inputs.staging.lists import NO_COPY, ShownRows, changes, lie_together, ordered
+from clickassay.inputs.staging.lists import NO_COPY, DistinctLists, ShownRows, keys_of
 from clickassay.inputs.staging.sql import QUIET
 from clickassay.inputs.tables import Input, files_named
 
@@ -32,6 +33,9 @@ _MOST_RESULTS = 100_000
 
 _OF_SEARCH = ("user_id", "query", "market")
 """What all rows of a search agree in."""
+
+_TEXTS = ("id", "text")
+"""Kinds of columns that hold any text."""
 
 _OF_FIRST = "position below the first"
 
@@ -43,11 +47,14 @@ def look_like_impressions(columns: Collection[str]) -> bool:
     return "results" not in columns and {"url", "position"} <= set(columns)
 
 
-def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silent) -> dict[str, Made]:
+def halves_of(
+    table: Input, *, by_file: bool = False, numbered: bool = False, progress: Progress = silent
+) -> dict[str, Made]:
     """Write searches and clicks of impressions as Parquet into the scratch folder of the job.
 
     table: has the columns of `IMPRESSIONS`.
     by_file: whether each file becomes a file, by which a store knows it; else all become one.
+    numbered: whether the files of searches may have numbers of lists, and the lists stay in memory.
 
     Returns files of ``searches``, whose origins count the rows; and of ``clicks``, unless no column tells
     them.
@@ -59,25 +66,44 @@ def halves_of(table: Input, *, by_file: bool = False, progress: Progress = silen
     groups = [(file,) for file in table.files] if by_file else [table.files]
     known = {file: table.fingerprints_of(file) for file in table.files}
     origins: dict[str, dict[Path, Origin]] = {"searches": {}, "clicks": {}}
+    lists = DistinctLists()
     watched = refusing_changes({"searches": [one for some in known.values() for one in some]})
     with watched, files_named(table):
         _check_flags(table)
-        for unread in table.unread(IMPRESSIONS):
-            progress(Event(f"searches: {unread}", note=True))
+        _note_unread(table, (want for want in IMPRESSIONS if want.kind not in _TEXTS), progress)
         first = _first_position(table)
+        nulls: set[str] = set()
         for number, files in enumerate(groups, 1):
             name = f"{number:06d}-{files[0].stem}.parquet"
-            counts = _write(table, files, folder, name, first, progress)
+            halves = _Halves(table, folder, name, first, lists)
+            counts = _write(halves, table.opened(files), progress)
+            nulls |= halves.nulls
             of_files = tuple(one for file in files for one in known[file])
             origins["searches"][folder / "searches" / name] = Origin(of_files, counts)
             origins["clicks"][folder / "clicks" / name] = Origin(of_files)
+        # texts are read a second time only where one may be none
+        texts = (want for want in IMPRESSIONS if want.kind in _TEXTS and want.name in nulls)
+        _note_unread(table, texts, progress)
     _refuse_split(table, origins["searches"])
     if not SAYS_CLICKED & table.columns:
         del origins["clicks"]
-    return {
+    made = {
         what: Made(next(iter(files)) if len(files) == 1 else folder / what, files)
         for what, files in origins.items()
     }
+    if numbered:
+        return made | {"searches": replace(made["searches"], lists={"results": lists.lists})}
+    for file in origins["searches"]:
+        whole = file.with_suffix(".whole")
+        rows = scan_parquet(file).with_columns(texts_of_lists("results", lists.lists))
+        rows.sink_parquet(whole, compression="uncompressed")
+        whole.replace(file)
+    return made
+
+
+def _note_unread(table: Input, wanted: Iterable[Wanted], progress: Progress) -> None:
+    for unread in table.unread(tuple(wanted)):
+        progress(Event(f"searches: {unread}", note=True))
 
 
 def _refuse_split(table: Input, files: Collection[Path]) -> None:
@@ -92,24 +118,19 @@ def _refuse_split(table: Input, files: Collection[Path]) -> None:
         )
 
 
-def _write(
-    table: Input, files: Sequence[Path], folder: Path, name: str, first: int, progress: Progress
-) -> Rows:
-    rows = table.opened(files)
-    halves = _Halves(table, folder, name, first)
-    if halves.collect(_batches(rows), progress):
+def _write(halves: "_Halves", rows: pl.LazyFrame, progress: Progress) -> Rows:
+    if halves.collect(rows, progress):
         return halves.counts
     progress(Event("sorting the rows by search"))
-    halves = _Halves(table, folder, name, first)
-    given, place = folder / "rows.parquet", folder / "sorted.parquet"
+    given, place = halves.folder / "rows.parquet", halves.folder / "sorted.parquet"
     rows.sink_parquet(given, compression="lz4")
-    config: dict[str, Any] = {"temp_directory": str(folder / "spilled"), "memory_limit": "2GB"}
+    config: dict[str, Any] = {"temp_directory": str(halves.folder / "spilled"), "memory_limit": "2GB"}
     with duckdb.connect(config=config) as connection:
         connection.execute(QUIET)
         shown = connection.read_parquet(str(given))
         shown.order("search_id").write_parquet(str(place))
     given.unlink()
-    halves.collect(_batches(scan_parquet(place)), progress)
+    halves.collect(scan_parquet(place), progress)
     place.unlink()
     return halves.counts
 
@@ -159,32 +180,35 @@ def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 class _Halves:
     """Collects searches and clicks of rows in batches, and writes them.
 
-    table, folder, name: as for `write_halves`.
+    table, folder: as for `halves_of`, and where files of this name are written.
     first: the first position.
+    lists: the lists met so far; new ones are added.
     """
 
-    def __init__(self, table: Input, folder: Path, name: str, first: int) -> None:
-        self._optional = [one for one in ("market", "page") if one in table.columns]
+    def __init__(self, table: Input, folder: Path, name: str, first: int, lists: DistinctLists) -> None:
+        self._has_pages = "page" in table.columns
         self._shared = [one for one in _OF_SEARCH if one != "market" or one in table.columns]
         self._places = {what: folder / what / name for what in ("searches", "clicks")}
-        self._writers: dict[str, pq.ParquetWriter] = {}
-        self._columns = table.columns
-        self._first = first
-        self.counts: Rows = Counter()
+        self._columns, self._first, self._lists = table.columns, first, lists
+        self.folder = folder
+        self.nulls: set[str] = set()
+        """Columns in which a null was met."""
 
-    def collect(self, batches: Iterator[pl.DataFrame], progress: Progress) -> bool:
+    def collect(self, rows: pl.LazyFrame, progress: Progress) -> bool:
         """Write the searches and clicks of rows; return whether the rows of each search were met together."""
+        self.counts: Rows = Counter()
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        keys = keys_of(rows.collect_schema(), ("search_id", "url", *self._shared))
         left: pl.DataFrame | None = None
         try:
-            for batch in batches:
+            for batch in _batches(rows.with_columns(keys)):
                 usable = self._usable(batch)
                 read = self.counts["read", ""]
                 progress(Event(f"collecting the results of each search: {read:,} rows"))
-                rows = usable if left is None else pl.concat([left, usable])
-                whole, left = _split(rows)
-                self._write(whole)
+                left = self._write(usable if left is None else pl.concat([left, usable]), _REACH)
+                _refuse_endless(left)
             if left is not None:
-                self._write(left)
+                self._write(left, 0)
         finally:
             for writer in self._writers.values():
                 writer.close()
@@ -193,6 +217,7 @@ class _Halves:
 
     def _usable(self, rows: pl.DataFrame) -> pl.DataFrame:
         self.counts["read", ""] += rows.height
+        self.nulls |= {column.name for column in rows if column.null_count()}
         for name in ("search_id", "url", "position"):
             self.counts["rejected", f"null {name}"] += rows[name].null_count()
             rows = rows.drop_nulls(name)
@@ -200,13 +225,16 @@ class _Halves:
         self.counts["rejected", _OF_FIRST] += below
         return rows.filter(pl.col("position") >= self._first) if below else rows
 
-    def _write(self, rows: pl.DataFrame) -> None:
-        has_pages = "page" in self._optional
-        shown = ShownRows.of(*ordered(rows, has_pages=has_pages), has_pages=has_pages)
-        searches, counted = shown.searches(self._first, has_pages=has_pages, shared=self._shared)
+    def _write(self, rows: pl.DataFrame, reach: int) -> pl.DataFrame:
+        """Write the searches that have ended, and return the rows of all others."""
+        shown, left = ShownRows.of(rows, reach)
+        searches, counted = shown.searches(
+            self._first, self._lists, has_pages=self._has_pages, shared=self._shared
+        )
         self.counts.update(counted)
         self._append("searches", searches)
         self._append("clicks", shown.clicks(self._columns).to_arrow(compat_level=NO_COPY))
+        return left
 
     def _append(self, what: str, table: pa.Table) -> None:
         if what not in self._writers:
@@ -217,23 +245,12 @@ class _Halves:
         self._writers[what].write_table(table)
 
 
-def _split(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of searches that have ended, and of others, which the next batch may go on with."""
-    ids = rows["search_id"]
-    starts = changes(ids)
-    if lie_together(ids, starts):
-        begins = np.flatnonzero(starts)
-        last = int(begins[-1]) if len(begins) else 0
-        whole, left = rows.head(last), rows.slice(last)
-    else:
-        is_open = ids.is_in(ids.tail(_REACH).unique().implode())
-        whole, left = rows.filter(~is_open), rows.filter(is_open)
-    if left.height > _MOST_RESULTS:
-        # an id that goes on and on names no search
-        counted = left["search_id"].value_counts().sort("count", descending=True).row(0)
+def _refuse_endless(rows: pl.DataFrame) -> None:
+    """Refuse an id that goes on and on: it names no search."""
+    if rows.height > _MOST_RESULTS:
+        counted = rows["search_id"].value_counts().sort("count", descending=True).row(0)
         if counted[1] > _MOST_RESULTS:
             raise InputError(
                 f"searches: search_id {counted[0]} has more than {_MOST_RESULTS:,} rows; check that "
                 "search_id is the id of a search"
             )
-    return whole, left

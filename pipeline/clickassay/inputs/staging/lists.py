@@ -1,13 +1,16 @@
 """Rows of results shown, to the searches and clicks that they stand for: the arithmetic, without any file."""
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from clickassay.core.errors import EngineError
 from clickassay.inputs.columns import ACTIONS_SHOWN
 
 REPEATED = "delivered again"
@@ -19,53 +22,73 @@ AMBIGUOUS = "ambiguous search_id"
 NO_COPY = pl.CompatLevel.newest()
 """Texts go to Arrow as Polars holds them, as views."""
 
+LISTS = pl.List(pl.Categorical)
+"""Lists of which each text is held once."""
+
 _SOME = 10_000
+_MOST = 1 << 62
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+Numbers = NDArray[np.uint32]
 
 
-def changes(values: pl.Series) -> Bools:
-    """Return where a value differs from the value before it; true at first."""
-    changed: Bools = values.ne_missing(values.shift()).to_numpy().copy()
-    changed[:1] = True
-    return changed
+class DistinctLists:
+    """Lists of results, each once, by number from 0 in order of appearance."""
 
+    def __init__(self) -> None:
+        # of each list, in the order of its key: the key, its number, and another key
+        self._keys, self._others = np.empty((2, 0), np.uint64)
+        self._numbers: Numbers = np.empty(0, np.uint32)
+        self._lists = [pl.Series("results", [], dtype=LISTS)]
 
-def lie_together(ids: pl.Series, starts: Bools) -> bool:
-    """Return whether equal ids lie together, where their runs begin at `starts`."""
-    runs = ids.filter(pl.Series(starts))
-    some = runs.head(_SOME)  # where ids come back, they mostly do so soon
-    return len(some) == some.n_unique() and len(runs) == runs.n_unique()
+    def numbers_of(self, keys: Keys, others: Keys, lists: Callable[[Integers], pl.Series]) -> Numbers:
+        """Return the number of each list; `lists` gives the lists of rows, which are in order.
 
+        keys, others: two keys of each list, which are equal for equal lists.
 
-def ordered(rows: pl.DataFrame, *, has_pages: bool) -> tuple[pl.DataFrame, Bools]:
-    """Return rows by search, page, position and result, searches as they come; and where a search begins."""
-    starts = changes(rows["search_id"])
-    position = rows["position"].to_numpy()
-    after = position[1:] > position[:-1]
-    if has_pages:
-        page = _pages(rows)
-        after = (page[1:] > page[:-1]) | ((page[1:] == page[:-1]) & after)
-    if np.all(after | starts[1:]) and lie_together(rows["search_id"], starts):
-        return rows, starts
-    rows = rows.with_row_index("order").with_columns(pl.col("order").min().over("search_id"))
-    by = ("order", pl.col("page").fill_null(1), "position", "url", "timestamp")
-    rows = rows.sort(*by, maintain_order=True).drop("order")
-    return rows, changes(rows["search_id"])
+        Raises EngineError if two different lists have the same key.
+        """
+        at = np.searchsorted(self._keys, keys)
+        met = self._keys.take(at, mode="clip") == keys if len(self._keys) else np.zeros(len(keys), bool)
+        new = np.flatnonzero(~met)
+        if len(new):
+            _, first = np.unique(keys[new], return_index=True)
+            rows = new[np.sort(first)]
+            numbers = np.arange(len(self._keys), len(self._keys) + len(rows), dtype=np.uint32)
+            self._lists.append(lists(rows).cast(LISTS))
+            every = np.append(self._keys, keys[rows])
+            order = np.argsort(every, kind="stable")
+            moved = np.empty(len(order), np.int64)
+            moved[order] = np.arange(len(order))
+            self._keys = every[order]
+            self._numbers = np.append(self._numbers, numbers)[order]
+            self._others = np.append(self._others, others[rows])[order]
+            at[met] = moved[at[met]]
+            at[new] = np.searchsorted(self._keys, keys[new])
+        if (self._others[at] != others).any():
+            raise EngineError("two lists share a fingerprint; nothing was written")
+        return self._numbers[at]
 
-
-def _pages(rows: pl.DataFrame) -> Integers:
-    return rows["page"].fill_null(1).to_numpy()
+    @property
+    def lists(self) -> pl.Series:
+        """All lists, by number."""
+        return pl.concat(self._lists).rechunk()
 
 
 @dataclass(frozen=True)
 class ShownRows:
-    """Rows in the order of `ordered`, and what follows from their places."""
+    """Rows of whole searches by search, page and position, and what follows from their places."""
 
-    rows: pl.DataFrame  # Impressions.
+    rows: pl.DataFrame  # Impressions with `keys_of` them, as they were read.
+    order: Integers | None  # The rows in order; None = as they lie.
     at: Integers  # Where each search begins.
     search: Integers  # Number of the search of each row.
+    page: Integers
+    position: Integers
+    url: Keys
     # here, repeated, disputed: Whether a row is of the first page of its search; is there once more; has a
     # position that rows of the search give to several results.
     here: Bools
@@ -73,40 +96,79 @@ class ShownRows:
     disputed: Bools
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, starts: Bools, *, has_pages: bool) -> "ShownRows":
-        """Compare each row with the row before it."""
-        at, search = np.flatnonzero(starts), np.cumsum(starts, dtype=np.int64) - 1
-        alike = ~starts & _same(rows["position"].to_numpy())
-        here = np.ones(rows.height, bool)
-        if has_pages:
-            page = _pages(rows)
+    def of(cls, rows: pl.DataFrame, reach: int) -> tuple[Self, pl.DataFrame]:
+        """Return the rows of searches that have ended, and all others.
+
+        reach: a search may go on if one of the last so many rows is its; 0 = all have ended.
+        """
+        ids = _values(rows, "search_id")
+        starts = np.flatnonzero(_changes(ids))
+        if _are_distinct(ids[starts]):
+            end = int(starts[-1]) if reach and len(starts) else len(ids)
+            sizes = np.diff(starts, append=len(ids))
+            search = np.repeat(np.arange(len(starts)), sizes)[:end]
+            return cls._in_order(rows.head(end), None, search), rows.slice(end)
+        by_id = np.argsort(ids, kind="stable")
+        starts = np.flatnonzero(_changes(ids[by_id]))
+        sizes = np.diff(starts, append=len(ids))
+        has_ended = by_id[starts + sizes - 1] < len(ids) - reach
+        is_whole = np.repeat(has_ended, sizes)
+        search = np.repeat(np.arange(np.count_nonzero(has_ended)), sizes[has_ended])
+        return cls._in_order(rows, by_id[is_whole], search), rows[np.sort(by_id[~is_whole])]
+
+    @classmethod
+    def _in_order(cls, rows: pl.DataFrame, order: Integers | None, search: Integers) -> Self:
+        """Put rows in order, and compare each with the row before it."""
+        page, position, url = (
+            values if order is None else values[order]
+            for values in (_values(rows, name) for name in ("page", "position", "url"))
+        )
+        sorting = _sorting(search, page, position)
+        if sorting is not None:
+            search, page, position, url = (values[sorting] for values in (search, page, position, url))
+            order = sorting if order is None else order[sorting]
+        starts = _changes(search)
+        at = np.flatnonzero(starts)
+        here = page == 1
+        if not here.all():
             here = page == page[at][search]
-            alike &= here & _same(page)
+        alike = here & ~(starts | _changes(position))
         if not alike.any():
-            return cls(rows, at, search, here, alike, alike)
-        is_other = changes(rows["url"])
-        place = np.cumsum(~alike)
-        disputed = np.bincount(place, weights=alike & is_other).astype(bool)[place]
-        return cls(rows, at, search, here, alike & ~is_other & ~disputed, disputed)
+            return cls(rows, order, at, search, page, position, url, here, alike, alike)
+        alike &= ~_changes(page)
+        first = np.flatnonzero(~alike)
+        differ = np.minimum.reduceat(url, first) != np.maximum.reduceat(url, first)
+        disputed = differ[np.cumsum(~alike) - 1]
+        return cls(rows, order, at, search, page, position, url, here, alike & ~disputed, disputed)
 
     def searches(
-        self, first: int, *, has_pages: bool, shared: Sequence[str]
+        self, first: int, lists: DistinctLists, *, has_pages: bool, shared: Sequence[str]
     ) -> tuple[pa.Table, dict[tuple[str, str], int]]:
-        """Return a row for each search with its list, and rows by step and reason of the funnel.
+        """Return searches with the numbers of their lists, and rows by step and reason of the funnel.
 
         first: the first position, 0 or 1.
         shared: the columns of the input in which all rows of a search agree.
         """
-        ambiguous = self._ambiguous(shared)
         kept = self.here & ~self.repeated & ~self.disputed
+        before: Integers = np.arange(len(kept)) if kept.all() else np.cumsum(kept) - kept
+        before -= before[self.at][self.search]
+        # on a later page positions begin anew, or go on
+        begin: Integers = np.where(self.page[self.at] > 1, self.position[self.at], first)
+        begin = begin[self.search] if (begin != first).any() else np.full(1, first)
         # listed are rows that have as many kept rows of their search before them as their position says
-        position = self.rows["position"].to_numpy()
-        begin: Integers = np.full(len(self.at), first)
-        if has_pages:  # on a later page positions begin anew, or go on
-            begin = np.where(_pages(self.rows)[self.at] > 1, position[self.at], first)
-        before: Integers = np.cumsum(kept) - kept
-        listed: Bools = kept & (position == before - (before[self.at] - begin)[self.search])
-        good = ~ambiguous
+        listed: Bools = kept & (self.position - begin == before)
+        names = ["search_id", *shared, *(["page"] if has_pages else [])]
+        found = self.rows.select(names)[self._rows(self.at)]
+        good = np.ones(len(self.at), bool)
+        for name in shared:
+            varied = self._varied(name)
+            if varied.height:
+                good[varied.filter(pl.col("values") > 1)["search"].to_numpy()] = False
+                found = found.with_columns(found[name].scatter(varied["search"], varied["value"]))
+        late = np.iinfo(np.int64).max
+        times = self.rows["timestamp"].fill_null(late).to_numpy()[self._rows()]
+        earliest = np.minimum.reduceat(times, self.at) if len(self.at) else times
+        found = found.with_columns(pl.Series("timestamp", earliest).set(pl.Series(earliest == late), None))
         of_good = good[self.search]
         counts = {("rejected", AMBIGUOUS): int((~of_good).sum())}
         counts["rejected", TWO_RESULTS] = int((of_good & self.disputed).sum())
@@ -114,65 +176,113 @@ class ShownRows:
         counts["left out", GAP] = int((of_good & kept & ~listed).sum())
         counts["repeated", REPEATED] = int((of_good & self.repeated).sum())
         counts["kept", ""] = int((of_good & listed).sum())
-        page = ["page"] if has_pages else []
-        late = np.iinfo(np.int64).max
-        times = self.rows["timestamp"].fill_null(late).to_numpy()
-        earliest = pl.Series("timestamp", np.minimum.reduceat(times, self.at) if len(self.at) else times)
-        earliest = earliest.set(earliest == late, None)
-        found = self.rows[self.at].select("search_id", *shared, *page).with_columns(earliest)
-        for name in shared:
-            if self.rows[name].null_count():
-                # some rows of a search may have no value
-                found = found.with_columns(self._of_each(pl.col(name).drop_nulls().first()))
-        if ambiguous.any():
-            found = found.filter(pl.Series(good))
-        table = found.to_arrow(compat_level=NO_COPY)
-        return table.append_column("results", self._lists(listed & of_good, good)), counts
+        usable = np.flatnonzero(good)
+        # a sum of the results, each weighted by its place: an odd factor loses nothing of a hash
+        results = self.url if listed.all() else np.where(listed, self.url, 0)
+        tops = self._sums(np.where(before == 0, results, 0))[usable]
+        before *= 2
+        before += 1
+        keys = self._sums(results * before.view(np.uint64))[usable]
+        numbers = lists.numbers_of(keys, tops, lambda rows: self._lists(listed, usable[rows]))
+        return found[usable].with_columns(results=pl.Series(numbers)).to_arrow(compat_level=NO_COPY), counts
 
-    def _ambiguous(self, shared: Sequence[str]) -> Bools:
-        ambiguous, inside = np.zeros(len(self.at), bool), np.ones(self.rows.height, bool)
-        inside[self.at] = False
-        for name in shared:
-            if (changes(self.rows[name]) & inside).any():
-                values = self._of_each(pl.col(name).drop_nulls().n_unique())
-                ambiguous |= values.to_numpy() > 1
-        return ambiguous
+    def _sums(self, values: Keys) -> Keys:
+        return np.add.reduceat(values, self.at) if len(self.at) else values
 
-    def _of_each(self, value: pl.Expr) -> pl.Series:
-        each = self.rows.group_by("search_id", maintain_order=True).agg(value.alias("value"))
-        return each["value"].alias(value.meta.output_name())
+    def _rows(self, places: Integers | slice = slice(None)) -> Integers | slice:
+        """Return the rows that stand at places of the order."""
+        return places if self.order is None else self.order[places]
 
-    def _lists(self, listed: Bools, good: Bools) -> pa.LargeListArray:
-        urls = self.rows["url"]
-        if listed.all():
-            offsets = np.append(self.at, len(urls))
-        else:
-            sizes = np.bincount(self.search[listed], minlength=len(self.at))[good]
-            offsets = np.concatenate([[0], np.cumsum(sizes)])
-            urls = urls.filter(pl.Series(listed))
-        texts = urls.to_arrow(compat_level=NO_COPY)
-        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), texts)
+    def _varied(self, name: str) -> pl.DataFrame:
+        """Return the searches whose rows differ in a column: number, values but nulls, the first of them."""
+        changed = _changes(_values(self.rows, name)[self._rows()])
+        if self.rows[name].null_count():
+            changed |= _changes(self.rows[name].is_null().to_numpy()[self._rows()])
+        changed[self.at] = False
+        varied = self.search[changed]
+        places = np.flatnonzero(self._are_among(varied)) if len(varied) else varied
+        rows = pl.DataFrame({"search": self.search[places], "value": self.rows[name][self._rows(places)]})
+        value = pl.col("value").drop_nulls()
+        return rows.group_by("search").agg(values=value.n_unique(), value=value.first())
+
+    def _are_among(self, searches: Integers) -> Bools:
+        """Return which rows are of some searches."""
+        among = np.zeros(len(self.at), bool)
+        among[searches] = True
+        return among[self.search]
+
+    def _lists(self, listed: Bools, searches: Integers) -> pl.Series:
+        """Return the lists of searches, which are in order."""
+        places = np.flatnonzero(listed & self._are_among(searches))
+        sizes = np.bincount(self.search[places], minlength=len(self.at))[searches]
+        texts = self.rows["url"][self._rows(places)].to_arrow(compat_level=NO_COPY)
+        ends = pa.array(np.cumsum(np.append(0, sizes)), pa.int64())
+        return pl.Series(pa.LargeListArray.from_arrays(ends, texts))
 
     def clicks(self, columns: Collection[str]) -> pl.DataFrame:
         """Return the clicks: each result of a search once for each time of a click.
 
         Where `columns` of the input tell other actions too, each is a row with its name, at the same time.
         """
-        if self.rows["clicked"].null_count() == self.rows.height:
-            clicked = self.rows.drop_nulls("clicked_at")
-        else:
-            clicked = self.rows.filter(pl.coalesce("clicked", pl.col("clicked_at").is_not_null()))
         time = pl.coalesce("clicked_at", "timestamp").alias("timestamp")
-        found = clicked.select("search_id", time, "url")
+
+        def where(told: pl.Expr) -> pl.DataFrame:
+            is_told = self.rows.select(told.fill_null(value=False)).to_series().to_numpy()
+            places = np.flatnonzero(is_told[self._rows()])
+            rows = self.rows.select("search_id", "timestamp", "clicked_at", "url")[self._rows(places)]
+            found = rows.select("search_id", time, "url")
+            results = np.sort(self.url[places] + self.search[places].view(np.uint64) * _ODD)
+            return found if _changes(results).all() else found.unique(maintain_order=True)
+
+        has_times = pl.col("clicked_at").is_not_null()
+        found = where(pl.coalesce("clicked", has_times) if "clicked" in columns else has_times)
         told = {name: action for name, action in ACTIONS_SHOWN.items() if name in columns}
         if told:
-            acted = [
-                self.rows.filter(name).select("search_id", time, "url", action=pl.lit(action))
-                for name, action in told.items()
-            ]
+            acted = [where(pl.col(name)).with_columns(action=pl.lit(action)) for name, action in told.items()]
             found = pl.concat([found.with_columns(action=pl.lit("click")), *acted])
-        return found.unique(maintain_order=True)
+        return found
 
 
-def _same(numbers: Integers) -> Bools:
-    return np.concatenate([np.zeros(min(1, len(numbers)), bool), numbers[1:] == numbers[:-1]])
+def keys_of(schema: pl.Schema, names: Sequence[str]) -> list[pl.Expr]:
+    """Return the hashes of columns of text, which `ShownRows` compares."""
+    return [pl.col(name).hash().alias(f"{name}_key") for name in names if schema[name] == pl.String]
+
+
+def _values(rows: pl.DataFrame, name: str) -> NDArray[Any]:
+    """Return a column of numbers, or of texts their keys; nulls are not told from one of the values."""
+    key = f"{name}_key"
+    column = rows[key] if key in rows.columns else rows[name].fill_null(1 if name == "page" else 0)
+    return column.to_numpy()
+
+
+def _changes(values: NDArray[Any]) -> Bools:
+    """Return where a value differs from the value before it; true at first."""
+    changed = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=changed[1:])
+    return changed
+
+
+def _are_distinct(ids: NDArray[Any]) -> bool:
+    if (ids[1:] > ids[:-1]).all():
+        return True
+    some, every = pl.Series(ids[:_SOME]), pl.Series(ids)  # where ids come back, they mostly do so soon
+    return len(some) == some.n_unique() and len(every) == every.n_unique()
+
+
+def _sorting(search: Integers, page: Integers, position: Integers) -> Integers | None:
+    """Return the order by search, page and position; None if they are in it."""
+    after = position[1:] >= position[:-1]
+    if (page != 1).any():
+        after = (page[1:] > page[:-1]) | (after & (page[1:] == page[:-1]))
+    if ((search[1:] > search[:-1]) | (after & (search[1:] == search[:-1]))).all():
+        return None
+    columns = (search, page, position)
+    ranges = [(int(values.min()), int(values.max())) for values in columns]
+    if math.prod(last - first + 1 for first, last in ranges) > _MOST:
+        return np.lexsort(columns[::-1])
+    place = np.zeros(len(search), np.int64)
+    for values, (first, last) in zip(columns, ranges, strict=True):
+        if last > first:
+            place *= last - first + 1
+            place += values - first
+    return np.argsort(place, kind="stable")

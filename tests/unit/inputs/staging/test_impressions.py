@@ -2,16 +2,18 @@
 
 from collections import Counter, defaultdict
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.core.errors import InputError
+from clickassay.core.errors import EngineError, InputError
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
-from clickassay.inputs.columns import IMPRESSIONS
+from clickassay.inputs.columns import CANONICAL, IMPRESSIONS
 from clickassay.inputs.staging import impressions
+from clickassay.inputs.staging.lists import DistinctLists
 from clickassay.inputs.tables import read_input
 from clickassay.jobs.inputs import Sources, open_log
 
@@ -22,8 +24,8 @@ SCHEMA = {
 NOON = 1_767_614_400_000
 
 
-def made(rows, folder, *, batch, reach):
-    """Return searches, clicks and counts that are made of rows."""
+def made(rows, folder, *, batch, reach, numbered):
+    """Return searches, clicks and counts made of rows; lists are numbered or written."""
     frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     folder.mkdir(exist_ok=True)
     frame.write_parquet(folder / "shown.parquet")
@@ -31,9 +33,13 @@ def made(rows, folder, *, batch, reach):
         patch.setattr(impressions, "BATCH", batch)
         patch.setattr(impressions, "_REACH", reach)
         table = read_input("searches", folder / "shown.parquet", IMPRESSIONS)
-        halves = impressions.halves_of(table)
+        halves = impressions.halves_of(table, numbered=numbered)
         (origin,) = halves["searches"].origins.values()
-        searches, clicks = (pl.read_parquet(halves[what].path) for what in ("searches", "clicks"))
+        assert set(halves["searches"].lists) == ({"results"} if numbered else set())
+        searches, clicks = (
+            read_input(what, half.path, CANONICAL[what], lists=half.lists).frame.collect()
+            for what, half in halves.items()
+        )
     assert searches["search_id"].is_unique().all()
     return searches, clicks, {key: rows for key, rows in origin.counts.items() if rows}
 
@@ -127,11 +133,17 @@ def rows_of_searches(draw):
     return draw(st.permutations(rows)) if order == "mixed" else rows
 
 
-@given(rows=rows_of_searches(), batch=st.sampled_from([3, 7, 1000]), reach=st.sampled_from([1, 4, 1000]))
-def test_searches_clicks_and_counts_are_those_of_the_oracle(tmp_path_factory, rows, batch, reach):
+@given(
+    rows=rows_of_searches(),
+    batch=st.sampled_from([3, 7, 1000]),
+    reach=st.sampled_from([1, 4, 1000]),
+    numbered=st.booleans(),
+)
+def test_searches_clicks_and_counts_are_those_of_the_oracle(tmp_path_factory, rows, batch, reach, numbered):
     if not any((row[5] in {0, 1}) and (row[6] or 1) <= 1 for row in rows):
         return
-    searches, clicks, counts = made(rows, tmp_path_factory.mktemp("rows"), batch=batch, reach=reach)
+    folder = tmp_path_factory.mktemp("rows")
+    searches, clicks, counts = made(rows, folder, batch=batch, reach=reach, numbered=numbered)
     lists, clicked, counted = expected(rows)
     columns = ("search_id", "user_id", "query", "timestamp", "results")
     assert {row[0]: row[1:] for row in searches.select(columns).iter_rows()} == lists
@@ -298,3 +310,36 @@ def test_files_without_a_usable_row_are_read_as_such(tmp_path):
             inputs = open_log(Sources(tmp_path / "log"), Settings(), by_file=by_file)
             assert inputs.searches.frame.collect().height == inputs.clicks.frame.collect().height == 1
             assert inputs.searches.made_of["rejected", "null search_id"] == 1
+
+
+def numbers_of(lists, keys, results):
+    others = [ord(text) for text in results]
+    return lists.numbers_of(
+        np.array(keys, np.uint64),
+        np.array(others, np.uint64),
+        lambda rows: pl.Series([[results[row]] for row in rows]),
+    ).tolist()
+
+
+def test_lists_have_numbers_in_order_of_appearance():
+    lists = DistinctLists()
+    assert numbers_of(lists, [9, 3, 9, 5], ["a", "b", "a", "c"]) == [0, 1, 0, 2]
+    assert numbers_of(lists, [4, 5, 9, 4], ["d", "c", "a", "d"]) == [3, 2, 0, 3]
+    assert lists.lists.cast(pl.List(pl.String)).to_list() == [["a"], ["b"], ["c"], ["d"]]
+
+
+def test_lists_that_share_a_fingerprint_stop_the_job():
+    lists = DistinctLists()
+    with pytest.raises(EngineError, match="two lists share a fingerprint"):
+        numbers_of(lists, [9, 9], ["a", "b"])
+    with pytest.raises(EngineError, match="two lists share a fingerprint"):
+        numbers_of(lists, [9], ["c"])
+
+
+def test_results_lie_by_position_however_far_positions_reach(tmp_path):
+    most = 2**62
+    file = write(tmp_path, [shown(s, at, f"d{at}", clicked=True) for s in (1, 2) for at in (most, 2, 0, 1)])
+    with scratch():
+        inputs = open_log(Sources(file), Settings())
+        assert inputs.searches.frame.collect()["results"].to_list() == [["d0", "d1", "d2"]] * 2
+        assert inputs.searches.made_of["left out", "below a missing position"] == 2
