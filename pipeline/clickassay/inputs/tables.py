@@ -3,6 +3,7 @@
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -256,9 +257,9 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
 
     Raises InputError: at the end, if a file was changed meanwhile.
     """
-    files = {
-        table.what: [one for file in table.files for one in table.fingerprints_of(file)] for table in tables
-    }
+    with ThreadPoolExecutor() as pool:  # threads: a digest lets others run
+        taken = {table.what: pool.map(table.fingerprints_of, table.files) for table in tables}
+        files = {what: [one for of_file in some for one in of_file] for what, some in taken.items()}
     for table in tables:
         for note in copy_notes(table, files[table.what], "its rows are read twice, so remove it"):
             progress(Event(note, note=True))
