@@ -156,6 +156,9 @@ class ArraySessioniser:
         parts = workers.map(forming.searches_of_part, pieces)
         ids = SearchIds(parts, self._ids.known, workers)
         routes = workers.map(lambda piece: routed(piece, ids), clicks)
+        del pieces, clicks  # the rows are held by part from here on
+        batch.searches.clear()
+        batch.clicks.clear()
         given = self._outcomes.by_part(ids) if self._outcomes is not None else [{} for _ in parts]
         self._open = self._no_sums()
         works = [
