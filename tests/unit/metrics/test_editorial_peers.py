@@ -1,8 +1,7 @@
-"""Offline metrics against other libraries, and the reference outputs of trec_eval."""
+"""Offline metrics against other libraries; those of trec_eval are in test_trec_reference."""
 
 import math
 import shutil
-from collections import Counter
 
 import ir_measures
 import numpy as np
@@ -14,11 +13,8 @@ from sklearn.metrics import dcg_score, ndcg_score
 
 from clickassay.core.settings import Settings
 from clickassay.metrics.catalogue import METRICS, editorial_values
-from clickassay.metrics.editorial import EDITORIAL
 from clickassay.metrics.names import parse
-from support.places import ROOT
 
-TREC = ROOT / "../shared/data/trec_eval_test"
 DEPTH = 8
 GAINS = {grade: 2**grade - 1 for grade in range(5)}
 
@@ -73,14 +69,6 @@ def test_ndcg_is_that_of_ir_measures_with_exponential_gains(world, depth):
 def test_err_and_ndcg_are_those_of_gdeval_to_its_five_digits(world, name):
     expected = by_ir_measures(world, ir_measures.parse_measure(name))
     np.testing.assert_allclose(ours(world, name), expected, atol=6e-6)
-
-
-def test_ap_at_every_cut_is_that_of_trec_eval(world):
-    qrels, run = trec_form(world)
-    found = pytrec_eval.RelevanceEvaluator(qrels, {"map_cut.3,8"}, relevance_level=3).evaluate(run)
-    for depth in (3, 8):
-        expected = [found[str(q)][f"map_cut_{depth}"] for q in range(len(qrels))]
-        np.testing.assert_allclose(ours(world, f"AP@{depth}"), expected, atol=1e-12)
 
 
 def test_dcg_and_ndcg_of_the_shown_results_are_those_of_scikit_learn(world):
@@ -143,36 +131,3 @@ def test_rbp_is_a_plain_sum(world):
         for row in shown.tolist()
     ]
     np.testing.assert_allclose(ours(world, "RBP(p=0.7)"), expected, rtol=1e-13)
-
-
-@pytest.mark.skipif(not TREC.exists(), reason="the test files of trec_eval are not there")
-def test_ap_and_rr_are_the_reference_outputs_of_trec_eval():
-    qrels = [line.split() for line in (TREC / "qrels.test").read_text().splitlines()]
-    grade = {(topic, document): int(value) for topic, _, document, value in qrels}
-    run = [line.split() for line in (TREC / "results.test").read_text().splitlines()]
-    topics = sorted({line[0] for line in run})
-    lists = [
-        # trec_eval ranks by score, ties by falling document name, and does not look at the rank column
-        sorted(((float(line[4]), line[2]) for line in run if line[0] == topic), reverse=True)[:62]
-        for topic in topics
-    ]
-    grades = np.array(
-        [
-            [grade.get((topic, document), 0) for _, document in ranked]
-            for topic, ranked in zip(topics, lists, strict=True)
-        ],
-        dtype=np.int8,
-    )
-    counts = Counter((topic, value) for (topic, _), value in grade.items())
-    pool = np.array([[counts[topic, value] for value in (0, 1)] for topic in topics])
-    names = {"recip_rank": "RR", **{f"map_cut_{depth}": f"AP@{depth}" for depth in (5, 10, 15, 20, 30)}}
-    settings = Settings(scale=("no", "yes"), relevant_grade=1, success_grade=1)
-    measures = tuple(parse(name, EDITORIAL) for name in names.values())
-    _, found = editorial_values(grades, pool, settings, measures)
-    reference = {
-        (name, topic): float(value)
-        for name, topic, value in (line.split() for line in (TREC / "out.test.aq").read_text().splitlines())
-        if name in names
-    }
-    expected = [[reference[name, topic] for name in names] for topic in topics]
-    np.testing.assert_allclose(found, expected, atol=5.1e-5)

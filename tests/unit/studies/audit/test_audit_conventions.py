@@ -5,7 +5,6 @@ import re
 import ir_measures
 import numpy as np
 import pytest
-import pytrec_eval
 import rankkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,29 +111,6 @@ def documents(shown, others):
 def by_ir_measures(name, shown, others):
     qrels, run = documents(shown, others)
     return ir_measures.calc_aggregate([ir_measures.parse_measure(name)], qrels, run).popitem()[1]
-
-
-def by_trec_eval(name, shown, others, **options):
-    qrels, run = documents(shown, others)
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels, {name}, **options)
-    return evaluator.evaluate(run)["1"][name.replace(".", "_")]
-
-
-@pytest.mark.parametrize("shown", [SHOWN, WHOLE], ids=["unjudged", "judged"])
-@pytest.mark.parametrize(
-    ("ours", "theirs", "options"),
-    [
-        ("nDCG(dcg='log2')@5", "ndcg_cut.5", {}),
-        ("nDCG(dcg='log2',ideal='uncut')@5", "ndcg", {}),
-        ("AP(rel=1)@5", "map", {}),
-        ("AP(rel=3)@5", "map", {"relevance_level": 3}),
-        ("RR(rel=3)@5", "recip_rank", {"relevance_level": 3}),
-        ("P(rel=3)@5", "P.5", {"relevance_level": 3}),
-    ],
-)
-def test_trec_eval_reports_what_the_table_says_it_does(shown, ours, theirs, options):
-    found = by_trec_eval(theirs, shown, OTHERS, **options)
-    assert values(shown, OTHERS)[ours] == pytest.approx(found, abs=1e-12)
 
 
 def test_scikit_learn_takes_the_results_shown_for_the_ideal_list():
