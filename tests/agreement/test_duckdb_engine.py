@@ -25,9 +25,8 @@ from support.spark.packed_logs import LOGS, SHAPES, packs
 from support.spark.spark_logs import both_engines, differing_tables, made_by
 from support.tiers import first
 
+
 # ---- whole logs ---------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def packed():
     return packs()
@@ -100,7 +99,6 @@ def test_a_log_beyond_the_memory_limit_is_spilled_and_leaves_the_same_bytes(tmp_
 
 
 # ---- files --------------------------------------------------------------------------------------
-
 FAR = 9_999_999_999_999_999  # milliseconds that DuckDB cannot spell in microseconds
 
 
@@ -186,8 +184,6 @@ def test_times_at_the_ends_of_their_range_are_rejected_alike(far, unit, tmp_path
 
 
 # ---- stores -------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     return in_files(tmp_path_factory.mktemp("log"))
@@ -225,8 +221,6 @@ def test_one_engine_continues_the_store_of_the_other(one, other, log, tmp_path):
 
 
 # ---- what goes wrong ----------------------------------------------------------------------------
-
-
 def no_text(file):
     """Put bytes that are no UTF-8 into a column of text."""
     rows = pq.read_table(file)

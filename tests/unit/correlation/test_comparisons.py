@@ -130,8 +130,6 @@ def test_swapping_two_metrics_mirrors_their_comparison(sample):
 
 
 # ---- independent configurations: the published formulas ------------------------------------------
-
-
 def trivariate(rng, n, r_ya, r_yb, r_ab):
     """A sample of n queries with one configuration each: normal clicks and two metrics."""
     matrix = [[1, r_ya, r_yb], [r_ya, 1, r_ab], [r_yb, r_ab, 1]]
@@ -212,8 +210,6 @@ def test_dependent_configurations_of_a_query_do_not_raise_the_false_alarms():
 
 
 # ---- queries needed ------------------------------------------------------------------------------
-
-
 def needed(difference, error, degrees=np.inf, queries=100, tests=1, **more):
     arrays = (np.array([[value]], dtype=np.float64) for value in (difference, error, min(degrees, 1e9)))
     d, e, df = arrays

@@ -104,8 +104,6 @@ def test_19_of_20_intervals_cover_the_correlation_of_the_world():
 
 
 # ---- where there is no interval -------------------------------------------------------------
-
-
 def only_missing(frame, columns=ENDS):
     return all(frame[column].null_count() == len(frame) for column in columns if column in frame.columns)
 
@@ -225,7 +223,6 @@ def test_fewer_than_50_queries_are_named(make_sample, queries, caution):
 
 
 # ---- laws -----------------------------------------------------------------------------------
-
 VALUE = st.integers(0, 12).map(lambda n: n / 4)
 ROWS = st.lists(
     st.tuples(st.integers(0, 5), st.integers(1, 40), st.tuples(VALUE, VALUE), st.tuples(VALUE, VALUE, VALUE)),

@@ -61,8 +61,6 @@ def test_the_same_pair_in_two_lists_counts_once_by_position():
 
 
 # ---- against loops ----------------------------------------------------------------------------
-
-
 def random_log(seed, *, queries=70, right=0.5, chance=0.7):
     """Lists of three in which both judges order all neighbours oppositely; clicks side with ann or bob."""
     rng = np.random.default_rng(seed)
@@ -166,8 +164,6 @@ def test_a_favour_for_the_upper_result_alone_supports_nobody():
 
 
 # ---- planted errors ---------------------------------------------------------------------------
-
-
 def with_errors(grades, share, rng):
     """Grades of which some are drawn anew from the other four of the scale."""
     wrong = rng.random(len(grades)) < share
@@ -217,8 +213,6 @@ def test_equal_judges_are_told_apart_about_as_often_as_the_level_says():
 
 
 # ---- what cannot be tested --------------------------------------------------------------------
-
-
 def test_a_position_where_one_order_alone_occurs_says_nothing():
     rows = [
         row

@@ -51,8 +51,6 @@ def small():
 
 
 # ---- rows -----------------------------------------------------------------------------------------
-
-
 def test_rows_stand_highest_first_with_what_tests_and_bounds_say(small):
     drawn = overview(small, ranking_of(small))
     assert [(bar.label, *bar.texts, bar.status) for bar in drawn.bars] == [
@@ -193,8 +191,6 @@ def test_the_legend_explains_the_marks_that_are_there(small):
 
 
 # ---- the highest that can be reached -----------------------------------------------------------------
-
-
 def with_reliability(reliability, values=VALUES):
     """A run whose noise-corrected correlations are those divided by the root of a reliability."""
     root = math.sqrt(reliability)
@@ -258,8 +254,6 @@ def test_the_band_of_the_margin_and_the_head_of_the_values_lie_within_the_pictur
 
 
 # ---- means and facts ------------------------------------------------------------------------------
-
-
 def test_means_are_those_of_sessions_with_intervals_of_leaving_out_queries(tables):
     run = run_with(tables)
     rows = tables["configurations"].filter(**HEADLINE).to_dicts()
@@ -320,8 +314,6 @@ def test_the_health_of_the_log_is_one_line(statuses, line):
 
 
 # ---- the summary's picture ------------------------------------------------------------------------
-
-
 def png_size(data):
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     return struct.unpack(">II", data[16:24])

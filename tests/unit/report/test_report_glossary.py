@@ -99,8 +99,6 @@ def test_no_link_of_the_page_stands_within_another(pages):
 
 
 # ---- once a section ---------------------------------------------------------------------------
-
-
 def page_with(*texts):
     """A head and sections with these texts, as the page has them."""
     return "<main>" + "".join(

@@ -76,8 +76,6 @@ def lines_of(row, titles):
 
 
 # ---- every picture ----------------------------------------------------------------------------
-
-
 def test_every_picture_has_a_name_of_its_own_and_words_that_stand_in_for_it(figures, pictures):
     assert len(figures) > 25
     assert len(pictures) == len(figures)
@@ -233,8 +231,6 @@ def test_what_is_empty_is_not_shown():
 
 
 # ---- bars -------------------------------------------------------------------------------------
-
-
 def widths(marks):
     return [right - left for left, _, right, _ in (mark.box for mark in marks)]
 
@@ -298,7 +294,6 @@ def test_click_rates_have_a_tick_at_the_average_and_the_colour_of_their_place():
 
 
 # ---- heat map ---------------------------------------------------------------------------------
-
 CLICKS, METRICS = ("UCTR", "PLC"), ("DCG", "AP(rel=2)", "ERR")
 FOUND = {
     ("UCTR", "DCG"): Estimate(0.25, 0.2, 0.3),
@@ -396,8 +391,6 @@ def test_the_titles_of_a_histogram_are_cut_to_its_side():
 
 
 # ---- intervals --------------------------------------------------------------------------------
-
-
 def on_axis(picture, value):
     """Where the tick labels below a picture say that a value lies."""
     labels = [mark for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "middle"]
@@ -465,8 +458,6 @@ def test_scales_hold_all_values_and_end_on_round_numbers(values, domain):
 
 
 # ---- lines by decile, histogram of draws ------------------------------------------------------
-
-
 def test_dots_of_deciles_lie_from_left_to_right_and_the_higher_the_value_the_higher():
     line = {decile: Estimate(decile / 20, decile / 20 - 0.1, decile / 20 + 0.1) for decile in range(1, 11)}
     other = {decile: Estimate(0.3) for decile in range(1, 11)}
@@ -520,8 +511,6 @@ def test_bins_of_a_histogram_lie_between_their_ends_and_are_darker_the_more_draw
 
 
 # ---- two runs -----------------------------------------------------------------------------------
-
-
 ROWS = (
     ChangedNumber("ERR", 0.4, 0.6, Estimate(0.2, 0.1, 0.3), True, "beyond noise"),
     ChangedNumber(HOSTILE, 0.5, 0.45, Estimate(-0.05, -0.15, 0.05), False, "within noise"),

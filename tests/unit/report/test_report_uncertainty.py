@@ -67,8 +67,6 @@ def correlations_of(tables, click, **key):
 
 
 # ---- pairs of metrics -------------------------------------------------------------------------
-
-
 def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables, run):
     section = section_of(run)
     rows = pairs_of(tables)
@@ -226,8 +224,6 @@ def test_metrics_stand_in_order_with_letters_and_how_far_behind_they_are(tables)
 
 
 # ---- cautions ---------------------------------------------------------------------------------
-
-
 def test_every_table_with_doubtful_intervals_says_so(tables):
     doubtful = {
         name: frame.with_columns(caution=pl.lit("heavy-tailed sessions"))
@@ -270,8 +266,6 @@ def test_the_queries_needed_are_at_least_the_number_that_was_estimated():
 
 
 # ---- noise correction -------------------------------------------------------------------------
-
-
 def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
     table = differences_section(run, found_in(run)).folded[0]
     assert table.heads[3] == "Noise-corrected"
@@ -379,8 +373,6 @@ def test_a_noise_corrected_value_says_why_it_or_its_interval_is_missing(row, exp
 
 
 # ---- baselines --------------------------------------------------------------------------------
-
-
 def test_baselines_are_next_to_the_best_metric_with_how_far_it_is_above(tables, run):
     table = baselines_section(run).tables[0]
     row = next(row for row in table.rows if row.name == "market m2, top 5, judge llm")

@@ -100,8 +100,6 @@ def test_values_among_a_few(values, few):
 
 
 # ---- clicks put to their searches and placed on lists ----------------------------------------------
-
-
 IDS = {"dense": st.integers(-20, 20), "far apart": st.sampled_from([-(2**63), -5, 0, 7, 2**62, 2**63 - 1])}
 
 
@@ -145,8 +143,6 @@ def test_a_place_is_the_first_of_the_url_in_the_list(lists, data):
 
 
 # ---- columns of Arrow as NumPy arrays --------------------------------------------------------------
-
-
 COLUMNS = [
     pl.Series([], dtype=pl.Int64),
     pl.Series([1, 2, 3]),

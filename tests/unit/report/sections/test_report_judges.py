@@ -229,8 +229,6 @@ def test_judges_with_hostile_names_cannot_break_the_page(tmp_path):
 
 
 # ---- influence ---------------------------------------------------------------------------------
-
-
 def influenced(share):
     rows = [
         influential("ERR", "raises", rank, f"{QUERY_TEXT} {rank}", 0.5 - rank / 10, share)

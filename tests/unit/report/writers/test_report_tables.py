@@ -99,8 +99,6 @@ def test_cells_are_spelled_by_their_kind():
 
 
 # ---- HTML: groups, order, links to the glossary -------------------------------------------------
-
-
 PLACES = [Row("east", "x", (1, 2)), Row("east", "y", (3, 4)), Row("west", "x", (5, 6))]
 
 
@@ -169,8 +167,6 @@ def test_markdown_and_latex_keep_groups_as_rows():
 
 
 # ---- CSV ---------------------------------------------------------------------------------------
-
-
 def read_csv(shown):
     return list(csv.reader(io.StringIO("\n".join(shown.csv_lines), newline="")))
 
@@ -202,8 +198,6 @@ def test_a_frame_goes_before_the_cells():
 
 
 # ---- remarks -----------------------------------------------------------------------------------
-
-
 def test_missing_values_are_explained_once_per_reason():
     rows = [Row("", str(n), (Estimate(None, reason="no variance"), Estimate(0.1))) for n in range(3)]
     assert table(rows).remarks == ("Dash: no variance (3 of 6 cells).",)
