@@ -61,7 +61,7 @@ def moved_by_folds(
     units: (G,) the unit of each group of all markets, one after the other, as a number.
     chosen: by class: which of these groups belong to it, and (S, C, E, 3) derivatives of its correlations by
       Σ w c², Σ w c e and Σ w e², of each side.
-    sides: which run each market is of, 0 or 1; None = one run.
+    sides: which run each market is of, 0 or 1, of one class alone; None = one run.
 
     Returns by class; none where there are fewer than `FEWEST_FOLDS` folds.
     """
@@ -73,12 +73,17 @@ def moved_by_folds(
     firsts = np.cumsum([0, *(len(part.lists.starts) for part in parts)])
     cells = [_Cells.of(part, units[first:], int(first)) for part, first in zip(parts, firsts, strict=False)]
     sides = sides or (0,) * len(parts)
-    shape = len(parts[0].lists.clicks), (max(sides) + 1) * (1 + 2 * len(parts[0].lists.metrics))
+    by_row = [_by_row(slopes) for _, slopes in chosen.values()]
+    at_once = len(by_row) == 1  # what moves correlations is added then, else what it follows from
+    shape = by_row[0].shape[1], by_row[0].shape[2 if at_once else 3]
     of_folds, products = (np.zeros((len(members), *shape, size)) for size in (USER_FOLDS, shape[1]))
-    with threadpool_limits(limits=1, user_api="blas"):  # threads would change the order of addition
+    # threads would change the order of addition; and a metric that does not vary has no derivative
+    with threadpool_limits(limits=1, user_api="blas"), np.errstate(invalid="ignore"):
         for first in range(0, int(units.max(initial=-1)) + 1, UNITS_AT_ONCE):
             some = [own.changes(first, first + UNITS_AT_ONCE) for own in cells]
-            groups, keys, changes = _stacked(some, sides, units)
+            if at_once:
+                some = [(*own, by_row[0][side] @ of) for side, (*own, of) in zip(sides, some, strict=True)]
+            groups, keys, changes = _beside(some, units)
             of_all: tuple[Floats, Floats] | None = None
             for number, is_member in enumerate(members[:, groups]):
                 if is_member.all():
@@ -89,11 +94,11 @@ def moved_by_folds(
                     continue
                 of_folds[number] += sums[0]
                 products[number] += sums[1]
-    share = len(folds) / (len(folds) - 1)
-    return {
-        name: _moved(slopes, own[..., folds], share * squares)
-        for (name, (_, slopes)), own, squares in zip(chosen.items(), of_folds, products, strict=True)
-    }
+        if not at_once:
+            rows = np.stack([own[0] for own in by_row])
+            of_folds, products = rows @ of_folds, rows @ products @ rows.swapaxes(-1, -2)
+    by_fold, share = np.moveaxis(of_folds[..., folds], -1, 1), len(folds) / (len(folds) - 1)
+    return {name: Moved(*own) for name, *own in zip(chosen, by_fold, share * products, strict=True)}
 
 
 def _by_classes(units: Integers, members: NDArray[np.bool_]) -> Integers:
@@ -108,19 +113,11 @@ def _by_classes(units: Integers, members: NDArray[np.bool_]) -> Integers:
     return numbers[units]
 
 
-def _stacked(
-    parts: Sequence[tuple[Integers, Integers, Floats]], sides: Sequence[int], units: Integers
+def _beside(
+    parts: Sequence[tuple[Integers, Integers, Floats]], units: Integers
 ) -> tuple[Integers, Integers, Floats]:
-    """Return the cells of all markets: groups, numbers of unit and fold, ascending, and (C, S k, P) changes.
-
-    The changes of each side are in rows of their own.
-    """
-    groups, folds = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
-    clicks, rows, _ = parts[0][2].shape
-    changes, end = np.zeros((clicks, (max(sides) + 1) * rows, len(groups))), 0
-    for side, (_, _, own) in zip(sides, parts, strict=True):
-        changes[:, side * rows : (side + 1) * rows, end : end + own.shape[-1]] = own
-        end += own.shape[-1]
+    """Return the cells of all markets: groups, numbers of unit and fold, which ascend, and changes."""
+    groups, folds, changes = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
     keys = units[groups] * USER_FOLDS + folds
     order = np.argsort(keys, kind="stable")
     return groups[order], keys[order], changes.take(order, axis=-1)
@@ -138,18 +135,15 @@ def _sums(changes: Floats, keys: Integers, folds: int) -> tuple[Floats, Floats]:
     return of_folds, changes @ changes.swapaxes(-1, -2) - of_units @ of_units.swapaxes(-1, -2) / folds
 
 
-def _moved(slopes: Floats, of_folds: Floats, products: Floats) -> Moved:
-    """Return what sums of changes move correlations by, with their (S, C, E, 3) derivatives."""
+def _by_row(slopes: Floats) -> Floats:
+    """Return (S, C, E, k): how far each of the k rows of `_Cells.changes` moves each correlation."""
     n_sides, n_clicks, n_editorial, _ = slopes.shape
-    by_row = np.zeros((n_clicks, n_editorial, n_sides, 1 + 2 * n_editorial))
-    by_row[..., 0] = np.moveaxis(slopes[..., 0], 0, -1)
+    rows = np.zeros((n_sides, n_clicks, n_editorial, 1 + 2 * n_editorial))
+    rows[..., 0] = slopes[..., 0]
     for metric in range(n_editorial):
-        by_row[:, metric, :, 1 + metric] = slopes[:, :, metric, 1].T
-        by_row[:, metric, :, 1 + n_editorial + metric] = slopes[:, :, metric, 2].T
-    by_row = by_row.reshape(n_clicks, n_editorial, -1)
-    with np.errstate(invalid="ignore"):  # a metric that does not vary has no derivative
-        by_fold, by_chance = by_row @ of_folds, by_row @ products @ by_row.swapaxes(-1, -2)
-    return Moved(np.moveaxis(by_fold, -1, 0), by_chance)
+        rows[:, :, metric, 1 + metric] = slopes[:, :, metric, 1]
+        rows[:, :, metric, 1 + n_editorial + metric] = slopes[:, :, metric, 2]
+    return rows
 
 
 def _added(changes: Floats, keys: Integers) -> tuple[Floats, Integers]:
