@@ -16,14 +16,9 @@ from support.reports.report_tables import nothing_kept_tables, run_info, run_tab
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--disable-quic",
-]
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run", "--disable-quic",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -203,12 +203,8 @@ def shop(folder):
         pl.col("clicked").fill_null(0)
     )
     names = {
-        "search_id": "request_id",
-        "timestamp": "ts",
-        "user_id": "uid",
-        "query": "q",
-        "url": "product_id",
-    }
+        "search_id": "request_id", "timestamp": "ts", "user_id": "uid", "query": "q", "url": "product_id",
+    }  # fmt: skip
     (folder / "shop").mkdir()
     rows = shown.rename(names).with_columns(pl.col("ts").dt.replace_time_zone(None))
     for part in range(3):

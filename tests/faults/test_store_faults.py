@@ -213,12 +213,8 @@ def truncated(file: Path) -> None:
 
 
 REMOVED = (
-    "ids.parquet",
-    "orphan_clicks.parquet",
-    "closed/patterns.parquet",
-    "open/queries.parquet",
-    "batch.json",
-)
+    "ids.parquet", "orphan_clicks.parquet", "closed/patterns.parquet", "open/queries.parquet", "batch.json",
+)  # fmt: skip
 REMOVED = (
     *("ids.parquet", "orphan_clicks.parquet", "closed/patterns.parquet", "open/queries.parquet"),
     "batch.json",

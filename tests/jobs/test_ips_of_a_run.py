@@ -18,14 +18,9 @@ from support.logs.position_world import position_world
 
 THETA = (1, 0.6, 0.4, 0.3, 0.25)
 QUICK = {
-    "depth": [5],
-    "click_models": "none",
-    "iterations": 50,
-    "progress": False,
-    "health_limit": ["busy_user=off"],
-    "max_grade": 4,
-    "click_metric": ("MeanRR", "IPS"),
-}
+    "depth": [5], "click_models": "none", "iterations": 50, "progress": False,
+    "health_limit": ["busy_user=off"], "max_grade": 4, "click_metric": ("MeanRR", "IPS"),
+}  # fmt: skip
 ENDS = ["ci_low", "ci_high", "simultaneous_low", "simultaneous_high"]
 
 

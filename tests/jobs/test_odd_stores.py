@@ -96,17 +96,8 @@ KEYS_HERE = (
     "s/g.txt", "s/day=1/deep/er/h.csv.gz", "s/i.tsv", "t/a.csv", "s/Day=1/a.csv",
 )  # fmt: skip
 ADDRESSES = (
-    "s",
-    "",
-    "s/day=1",
-    "s/*",
-    "s/day=*",
-    "s/**",
-    "s/**/*.csv",
-    "*/day=1/*",
-    "s/day=?/*.csv",
-    "s/[!d]*",
-)
+    "s", "", "s/day=1", "s/*", "s/day=*", "s/**", "s/**/*.csv", "*/day=1/*", "s/day=?/*.csv", "s/[!d]*",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -265,12 +265,8 @@ def test_where_values_are_not_kept_lists_tell(tmp_path):
     store = CliRunner().invoke(app, ["patterns", *given, "--store", str(tmp_path / "store"), "--depth", "5"])
     assert store.exit_code == 0, store.output
     made = [
-        "report",
-        "--patterns",
-        str(tmp_path / "store"),
-        "--judgments",
-        str(tmp_path / "judgments.parquet"),
-    ]
+        "report", "--patterns", str(tmp_path / "store"), "--judgments", str(tmp_path / "judgments.parquet"),
+    ]  # fmt: skip
     CliRunner().invoke(app, [*made, "--out", str(tmp_path / "run"), "--click-models", "none", "--depth", "5"])
     page = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
     assert "10 rankings contain" in page

@@ -10,14 +10,9 @@ from support.logs import tiny
 from support.tiers import THOROUGH
 
 SETTINGS = {
-    "iterations": 10,
-    "threads": 1,
-    "click_models": "NONE",
-    "max_rejected": 1.0,
-    "folds": 2,
-    "health_limit": ["busy_user=off"],
-    "progress": False,
-}
+    "iterations": 10, "threads": 1, "click_models": "NONE", "max_rejected": 1.0, "folds": 2,
+    "health_limit": ["busy_user=off"], "progress": False,
+}  # fmt: skip
 FIRST = pl.col("results").list.first()
 OWN = {"name": pl.lit("own"), "value": FIRST.hash(1) % 7 * 1.0}
 BUYERS = (1, 14)

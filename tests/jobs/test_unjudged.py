@@ -147,15 +147,9 @@ def test_extremes_are_the_two_cases_besides_the_numbers_of_a_run_without_them(lo
         expected = analysed(log, judgments_in_full(log, grade))["correlations"].filter(split=EVERY)
         own = found["unjudged"].filter(rule=rule)
         columns = [
-            "market",
-            "depth",
-            "judge",
-            "click_metric",
-            "editorial_metric",
-            "correlation",
-            "ci_low",
+            "market", "depth", "judge", "click_metric", "editorial_metric", "correlation", "ci_low",
             "ci_high",
-        ]
+        ]  # fmt: skip
         assert own.select(columns).equals(expected.select(columns))
     assert plain["unjudged"].is_empty()
 

@@ -80,12 +80,8 @@ def test_the_page_on_check_states_how_often_rules_break_by_chance(limits):
     )
     few, more = heavy.filter(queries=60), heavy.filter(pl.col("queries") > 60)
     columns = [
-        limits["within"],
-        others["correlation"],
-        heavy["above"],
-        more["correlation"],
-        few["correlation"],
-    ]
+        limits["within"], others["correlation"], heavy["above"], more["correlation"], few["correlation"],
+    ]  # fmt: skip
     digits = [1, 1, 0, 1, 1]
     ends = [
         f"{100 * end:.{places}f}"

@@ -140,27 +140,15 @@ AGREED = (
 
 # where one engine has an answer and the other another, or none
 DIFFERENT = (
-    "SELECT CAST(1.5 AS BIGINT) AS x",
-    "SELECT CAST('1.5' AS BIGINT) AS x",
-    "SELECT CAST(1e20 AS TEXT) AS x",
-    "SELECT m / 0 AS x FROM s",
-    "SELECT round(5 / 2.0) AS x",
-    "SELECT sign(m) AS x FROM s",
-    "SELECT ln(3) AS x",
-    "SELECT -1 << 2 AS x",
-    "SELECT substr('abc', 0, 2) AS x",
-    r"SELECT t LIKE '\' AS x FROM s",
-    "SELECT hash(m) AS x FROM s",
-    "SELECT len(xs) AS x FROM s",
-    "SELECT xs[1] AS x FROM s",
-    "SELECT list_position(xs, 1) AS x FROM s",
-    "SELECT count(DISTINCT g, m) AS x FROM s",
-    "SELECT list(m) AS x FROM s",
-    "SELECT arg_max(t, m) AS x FROM s GROUP BY g",
-    "SELECT corr(m, k) AS x FROM s GROUP BY g",
-    "SELECT stddev(m) AS x FROM s GROUP BY g",
-    "SELECT product(m) AS x FROM s",
-)
+    "SELECT CAST(1.5 AS BIGINT) AS x", "SELECT CAST('1.5' AS BIGINT) AS x",
+    "SELECT CAST(1e20 AS TEXT) AS x", "SELECT m / 0 AS x FROM s", "SELECT round(5 / 2.0) AS x",
+    "SELECT sign(m) AS x FROM s", "SELECT ln(3) AS x", "SELECT -1 << 2 AS x",
+    "SELECT substr('abc', 0, 2) AS x", r"SELECT t LIKE '\' AS x FROM s", "SELECT hash(m) AS x FROM s",
+    "SELECT len(xs) AS x FROM s", "SELECT xs[1] AS x FROM s", "SELECT list_position(xs, 1) AS x FROM s",
+    "SELECT count(DISTINCT g, m) AS x FROM s", "SELECT list(m) AS x FROM s",
+    "SELECT arg_max(t, m) AS x FROM s GROUP BY g", "SELECT corr(m, k) AS x FROM s GROUP BY g",
+    "SELECT stddev(m) AS x FROM s GROUP BY g", "SELECT product(m) AS x FROM s",
+)  # fmt: skip
 VALUES = {"depth": 2, "by_url": False}
 
 

@@ -38,14 +38,10 @@ SCHEMAS = {
 def search(search_id, minutes, results=URLS, *, user=1, query="q", market="uk", page=1):
     """Return a search row, `minutes` after noon."""
     return {
-        "search_id": search_id,
-        "user_id": user,
-        "query": query,
-        "timestamp": NOON + round(minutes * MINUTE),
-        "results": list(results),
-        "market": market,
+        "search_id": search_id, "user_id": user, "query": query,
+        "timestamp": NOON + round(minutes * MINUTE), "results": list(results), "market": market,
         "page": page,
-    }
+    }  # fmt: skip
 
 
 def click(search_id, minutes, url):

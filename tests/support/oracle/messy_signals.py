@@ -5,27 +5,12 @@ import random
 from support.oracle.messy_logs import seeded_log
 
 ACTIONS = (
-    None,
-    None,
-    None,
-    "click",
-    "Click ",
-    "add_to_cart",
-    "ADD_TO_CART",
-    "purchase",
-    "view",
-    "scroll",
-    "",
-)
+    None, None, None, "click", "Click ", "add_to_cart", "ADD_TO_CART", "purchase", "view", "scroll", "",
+)  # fmt: skip
 DWELL = (None, None, 0.0, 29.999, 30.0, 31.5, -1.0, 1e9, float("nan"), float("inf"), 5.0)
 ASKED = (
-    ("auto",),
-    ("satisfied",),
-    ("auto", "satisfied"),
-    ("purchase", "satisfied"),
-    ("none",),
-    ("purchase",),
-)
+    ("auto",), ("satisfied",), ("auto", "satisfied"), ("purchase", "satisfied"), ("none",), ("purchase",),
+)  # fmt: skip
 
 
 def signal_log(seed):

@@ -57,13 +57,9 @@ def shared_log(world: SharedWorld) -> SharedLog:
                 is_heavy = rng.random() < world.heavy
                 time = FIRST_DAY + int(when * world.days * DAY_MS)
                 row = {
-                    "search_id": len(searches),
-                    "user_id": -1 if is_heavy else user,
-                    "query": query,
-                    "timestamp": time,
-                    "results": results,
-                    "market": market,
-                }
+                    "search_id": len(searches), "user_id": -1 if is_heavy else user, "query": query,
+                    "timestamp": time, "results": results, "market": market,
+                }  # fmt: skip
                 searches.append(row)
                 likes = 0.45 + 0.3 * (0.3 < when < 0.6) + 0.02 * (user % 8)
                 clicks += clicks_of(rng, row, grades, None if is_heavy else likes)

@@ -17,16 +17,10 @@ from support.logs.small_logs import click
 DEPTH = 3
 TIME = pa.timestamp("ms", tz="UTC")
 TYPES = {
-    "search_id": pa.int64(),
-    "user_id": pa.int64(),
-    "query": pa.string(),
-    "timestamp": TIME,
-    "results": pa.list_(pa.string()),
-    "market": pa.string(),
-    "page": pa.int64(),
-    "url": pa.string(),
+    "search_id": pa.int64(), "user_id": pa.int64(), "query": pa.string(), "timestamp": TIME,
+    "results": pa.list_(pa.string()), "market": pa.string(), "page": pa.int64(), "url": pa.string(),
     "position": pa.int64(),
-}
+}  # fmt: skip
 APART = 100  # ids of plain rows are below; those of other logs are moved so far
 
 Row = dict[str, Any]
@@ -140,16 +134,8 @@ def typed(name, *, market=None, write=None, texts=(), **types):
 
 # ---- the logs -----------------------------------------------------------------------------------
 SCRIPTS = (
-    "ﷺ" * 500,
-    "नमस्ते\u200d",
-    "😀👩\u200d👩\u200d👧",
-    "e\u0301",
-    "é",
-    "\u202eabc",
-    "a\u0000b",
-    "\x1f",
-    "\\u",
-)
+    "ﷺ" * 500, "नमस्ते\u200d", "😀👩\u200d👩\u200d👧", "e\u0301", "é", "\u202eabc", "a\u0000b", "\x1f", "\\u",
+)  # fmt: skip
 EDGE = "é" * 100_000
 LONG = "x" * 1_000_000
 

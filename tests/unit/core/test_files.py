@@ -32,14 +32,10 @@ BROKEN_TOML = {
     "too long": b"#" * 100_001,
 }
 BROKEN_JSON = {
-    "not valid JSON": b'{"a": ',
-    "no text": b'{"a": "\xff"}',
-    "nested lists": b'{"a": ' + b"[" * DEEP,
-    "nested objects": b'{"a":' * DEEP,
-    "a long number": b'{"a": ' + b"9" * LONG + b"}",
-    "no object": b"[1]",
+    "not valid JSON": b'{"a": ', "no text": b'{"a": "\xff"}', "nested lists": b'{"a": ' + b"[" * DEEP,
+    "nested objects": b'{"a":' * DEEP, "a long number": b'{"a": ' + b"9" * LONG + b"}", "no object": b"[1]",
     "nothing": b"",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -94,14 +94,9 @@ LATE = {
 def test_a_column_of_json_lines_is_read_in_whichever_row_it_first_appears(tmp_path, column, first):
     wanted, late, value = LATE[column]
     row = {
-        "search_id": 1,
-        "user_id": 2,
-        "query": "q",
-        "timestamp": 5,
-        "results": ["a"],
-        "url": "a",
+        "search_id": 1, "user_id": 2, "query": "q", "timestamp": 5, "results": ["a"], "url": "a",
         "grade": 1,
-    }
+    }  # fmt: skip
     common = {name: one for name, one in row.items() if name in {want.name for want in wanted} - {column}}
     rows = [common] * 12_000 + [common | late]
     file = tmp_path / "rows.jsonl"

@@ -89,13 +89,8 @@ def clicks_with(folder, name, times):
 @pytest.mark.parametrize("name", ["c.csv", "c.jsonl"])
 def test_times_with_and_without_a_zone_are_counted_and_numbers_are_neither(name, tmp_path):
     times = [
-        "2026-05-01 10:00:00",
-        "2026-05-01T10:00:00.5",
-        "2026-05-01T10:00:00Z",
-        "1777629600000",
-        "",
-        None,
-    ]
+        "2026-05-01 10:00:00", "2026-05-01T10:00:00.5", "2026-05-01T10:00:00Z", "1777629600000", "", None,
+    ]  # fmt: skip
     table = read_input(
         "clicks", clicks_with(tmp_path, name, [*times, "2026-05-01 12:00:00+02:00", "soon"]), CLICKS
     )

@@ -122,15 +122,9 @@ def test_decision_scale_facts_and_findings_stand_in_both_documents(made, reports
     findings = [text for one in report.findings for text in one.sentences] if decided else []
     facts = [text for pair in report.facts for text in pair]
     texts = [
-        report.title,
-        report.scope,
-        *report.reasons,
-        report.next_step,
-        *report.scale,
-        *facts,
-        *findings,
+        report.title, report.scope, *report.reasons, report.next_step, *report.scale, *facts, *findings,
         *report.caveats,
-    ]
+    ]  # fmt: skip
     readings = [text for section in report.sections for text in section.every_reading]
     documents = {
         "report.html": plain_page((folder / "report.html").read_text("utf-8")),
