@@ -168,7 +168,9 @@ def test_without_judgments_what_needs_them_is_left_out_and_the_rest_is_the_same(
     assert "nDCG(dcg='exp-log2')@5" in kept["convention"]
 
 
-def test_judgments_of_another_run_are_refused(run, log, tmp_path):
+def test_judgments_of_another_run_are_refused_and_other_names_are_a_finding_with_one_of_each_side(
+    run, log, tmp_path
+):
     every = pl.read_parquet(log / "log" / "judgments.parquet")
     others = every.with_columns(pl.col("url") + "/more", grade=pl.lit(4, every["grade"].dtype))
     for frame in (every.with_columns(grade=4 - pl.col("grade")), pl.concat([every, others])):
@@ -177,10 +179,6 @@ def test_judgments_of_another_run_are_refused(run, log, tmp_path):
         assert "not those that" in line
     fewer = tiny.refusal("audit", run, "--judgments", log / "some.parquet", "--quiet")
     assert "not those that" in fewer
-
-
-def test_judgments_of_other_names_are_a_finding_with_one_name_of_each_side(run, log, tmp_path):
-    every = pl.read_parquet(log / "log" / "judgments.parquet")
     for column in ("url", "query"):
         file = tmp_path / f"{column}.parquet"
         every.with_columns(pl.col(column) + "~odd").write_parquet(file)

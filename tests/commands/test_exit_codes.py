@@ -91,10 +91,18 @@ def test_what_the_machine_refuses_is_2_in_one_line(capsys, error):
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_the_page_has_the_codes_and_no_other():
+def test_the_page_has_the_codes_and_its_script_takes_a_crash_for_no_broken_rule(asked, tmp_path):
     page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
     codes = [int(code) for code in re.findall(r"^\| (\d) \|", page, flags=re.MULTILINE)]
     assert codes == [code.value for code in ExitCode]
+    script = "\n".join(line[4:] for line in page.splitlines() if line.startswith("    "))
+    kept, broken = (shlex.join(tiny.started_with(*asked[code][2])) for code in (0, 1))
+    crash = "python -c 'raise SystemExit(1)'"
+    ends = {kept: (0, ""), broken: (0, "a rule is broken\n"), crash: (2, "the job failed\n")}
+    for call, (code, said) in ends.items():
+        changed = script.replace("clickassay check reports/today --rules rules.toml", call)
+        assert changed != script
+        assert ran("sh", "-c", changed, code=code, cwd=tmp_path, env=tiny.environment()).stdout == said
 
 
 ENDING = """
@@ -222,15 +230,3 @@ def test_an_answer_ends_with_a_line_that_a_crash_has_not(asked, which, code, tmp
     assert (as_text.code, as_text.out.splitlines()[-1]) == (code, LAST[code])
     assert (as_json.code, as_json.err.splitlines()[-1]) == (code, LAST[code])
     json.loads(as_json.out)
-
-
-def test_the_script_on_the_page_takes_a_crash_for_no_broken_rule(asked, tmp_path):
-    page = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
-    script = "\n".join(line[4:] for line in page.splitlines() if line.startswith("    "))
-    kept, broken = (shlex.join(tiny.started_with(*asked[code][2])) for code in (0, 1))
-    crash = "python -c 'raise SystemExit(1)'"
-    ends = {kept: (0, ""), broken: (0, "a rule is broken\n"), crash: (2, "the job failed\n")}
-    for call, (code, said) in ends.items():
-        changed = script.replace("clickassay check reports/today --rules rules.toml", call)
-        assert changed != script
-        assert ran("sh", "-c", changed, code=code, cwd=tmp_path, env=tiny.environment()).stdout == said

@@ -76,7 +76,7 @@ def test_a_last_search_within_a_day_of_the_one_before_is_taken(tmp_path, later):
     assert grow(tmp_path).code == 0
 
 
-def test_a_run_is_repeated_by_its_clock(tmp_path):
+def test_a_run_is_repeated_by_its_clock_which_is_a_time(tmp_path):
     log = tiny.write_log(tmp_path)
     early = ("--clock", "2024-04-30T12:01:00", "--max-rejected", "1")
     counted = tiny.counted(log, *early)
@@ -84,8 +84,4 @@ def test_a_run_is_repeated_by_its_clock(tmp_path):
     assert counted["searches", "rejected", "time out of range"] == late
     settings = json.loads((log.out / "settings.json").read_text())["settings"]
     assert settings["clock"] == "2024-04-30T12:01:00+00:00"
-
-
-def test_a_clock_that_is_no_time_is_refused(tmp_path):
-    log = tiny.write_log(tmp_path)
     assert "must be a time such as 2026-06-30" in tiny.refused(log, "clock", more=("--clock", "soon"))

@@ -245,16 +245,14 @@ def test_a_few_large_values_of_an_outcome_are_told_and_the_mean_without_them(eng
     assert "with values cut at their 99.9% quantile" in text
 
 
-def test_values_alike_have_no_caution_and_refunds_count_by_their_size(tmp_path):
+def test_values_alike_have_no_caution_refunds_count_by_size_and_lists_tell_where_values_are_not_kept(
+    tmp_path,
+):
     world = signal_world(4000, seed=5)
     run = run_of(world, outcomes=revenue_of(world, [5.0] * 3000))
     assert "a few" not in section_of(run, tmp_path / "alike")
     back = run_of(world, outcomes=revenue_of(world, [1.0] * 2000 + [-400.0] * 5))
     assert back.found_run.info["outcome_values"]["revenue"]["largest"] == pytest.approx(2005 / 4000)
-
-
-def test_where_values_are_not_kept_lists_tell(tmp_path):
-    world = signal_world(4000, seed=5)
     values = [10_000.0] * 3 + [1.0] * 2000
     for name in ("searches", "clicks"):
         getattr(world, name).write_parquet(tmp_path / f"{name}.parquet")

@@ -113,7 +113,7 @@ def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(
     } <= packed
 
 
-def test_the_wheel_states_name_command_and_needs(wheel):
+def test_the_wheel_states_name_command_and_needs_and_a_readme_that_links_to_nothing(wheel):
     archive = zipfile.ZipFile(wheel)
     (info,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
     metadata = email.message_from_bytes(archive.read(f"{info}/METADATA"))
@@ -128,10 +128,6 @@ def test_the_wheel_states_name_command_and_needs(wheel):
     assert archive.read(f"{info}/entry_points.txt").decode().split() == [
         "[console_scripts]", "clickassay", "=", "clickassay.__main__:start",
     ]  # fmt: skip
-
-
-def test_on_a_package_index_the_readme_links_to_nothing_and_installs_by_name(wheel):
-    archive = zipfile.ZipFile(wheel)
     (file,) = (name for name in archive.namelist() if name.endswith("METADATA"))
     metadata = email.message_from_bytes(archive.read(file))
     assert metadata["Description-Content-Type"] == "text/markdown"

@@ -132,13 +132,10 @@ def started_alone(log, *more):
     return line
 
 
-def test_a_master_that_does_not_answer_is_named(tmp_path):
+def test_a_master_that_does_not_answer_and_a_java_that_does_not_start_are_told(tmp_path):
     line = started_alone(tiny.write_log(tmp_path), "--spark-master", "spark://127.0.0.1:1")
     assert "no Spark master answers at spark://127.0.0.1:1" in line
     assert "check the address, and that it is running" in line
-
-
-def test_a_java_that_does_not_start_tells_why(tmp_path):
     line = started_alone(tiny.write_log(tmp_path), "--memory-limit", "90000000GB")
     assert "Java could not start Spark" in line
     assert " heap" in line

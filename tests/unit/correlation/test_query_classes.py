@@ -37,11 +37,8 @@ def test_the_splits_come_in_the_order_of_reports_the_whole_first(sample):
     assert left_out == ()
 
 
-def test_length_counts_words_and_the_empty_query_counts_as_one(sample):
+def test_length_counts_words_and_frequency_puts_the_rarest_queries_first_in_tenths(sample):
     assert classes_of(sample, "length") == ["1", "1", "2", "3", "4+", "4+", "1", "1", "1", "1", "1", "1"]
-
-
-def test_frequency_puts_the_rarest_queries_first_in_tenths(sample):
     # ranks 11, 10, ..., 0 of 12 queries: floor(10 r / 12) + 1
     assert classes_of(sample, "frequency") == ["10", "9", "8", "7", "6", "6", "5", "4", "3", "2", "1", "1"]
 

@@ -94,7 +94,7 @@ def test_a_link_that_leads_to_another_file_since_is_refused(tmp_path):
         refuse_changed("clicks", [before])
 
 
-def test_a_file_that_was_only_touched_or_put_back_is_the_same(tmp_path):
+def test_a_file_that_was_only_touched_or_put_back_is_the_same_and_its_digest_says_of_what_it_is(tmp_path):
     file = file_of(tmp_path, "a")
     before = file_fingerprint(file)
     os.utime(file, (1, 1))
@@ -102,6 +102,12 @@ def test_a_file_that_was_only_touched_or_put_back_is_the_same(tmp_path):
     file.unlink()
     file_of(tmp_path, "a")
     refuse_changed("clicks", [before])
+    new, old = file_fingerprint(file), FileFingerprint.recorded(older(file))
+    kinds = [input_fingerprint(files)["digest"].split(":")[0] for files in ([new], [old], [new, old])]
+    assert kinds == ["sha256", "ends", "ends+sha256"]
+    assert recorded_digest({"digest": "sha256:12"}) == "sha256:12"
+    assert recorded_digest({"sha256": "12"}) == "ends:12"
+    assert recorded_digest({}) is None
 
 
 def test_copies_are_named_after_the_first(tmp_path):
@@ -112,13 +118,3 @@ def test_copies_are_named_after_the_first(tmp_path):
 def test_a_fingerprint_is_read_back_as_it_was_recorded(tmp_path):
     file = file_fingerprint(file_of(tmp_path, "a"))
     assert FileFingerprint.recorded(file.entry()) == file
-
-
-def test_the_digest_of_an_input_says_of_what_it_is(tmp_path):
-    file = file_of(tmp_path, "a")
-    new, old = file_fingerprint(file), FileFingerprint.recorded(older(file))
-    kinds = [input_fingerprint(files)["digest"].split(":")[0] for files in ([new], [old], [new, old])]
-    assert kinds == ["sha256", "ends", "ends+sha256"]
-    assert recorded_digest({"digest": "sha256:12"}) == "sha256:12"
-    assert recorded_digest({"sha256": "12"}) == "ends:12"
-    assert recorded_digest({}) is None

@@ -81,10 +81,12 @@ def test_judgments_of_uuids_and_json_are_read_by_runs_imports_and_evaluations(tm
     assert "2 rows" in tiny.said_by("inspect", "--judgments", file)
 
 
-def test_bytes_that_are_neither_are_refused_with_the_cast(tmp_path):
+def test_bytes_and_intervals_that_are_needed_are_refused_with_the_cast(tmp_path):
     log = tiny.write_log(tmp_path)
     written(log.searches, tiny.searches(), query="encode(query)")
     tiny.refused(log, "column query of", "is Binary; expected text", "CAST(query AS VARCHAR)")
+    written(log.searches, tiny.searches(), query="INTERVAL 3 DAY")
+    tiny.refused(log, "column query of", "expected text", "CAST(query AS VARCHAR)")
 
 
 @pytest.mark.slow
@@ -106,12 +108,6 @@ def test_an_interval_that_nobody_reads_changes_nothing(tmp_path, engine):
     assert ca.evaluate(other.judgments, run, "P@1")["P@1"] == 1.0
     for arguments in (("inspect", other.judgments), ("import", "judgments", other.judgments)):
         tiny.said_by(*arguments, *(("--out", tmp_path / "i") if arguments[0] == "import" else ()))
-
-
-def test_an_interval_that_is_needed_is_refused(tmp_path):
-    log = tiny.write_log(tmp_path)
-    written(log.searches, tiny.searches(), query="INTERVAL 3 DAY")
-    tiny.refused(log, "column query of", "expected text", "CAST(query AS VARCHAR)")
 
 
 def test_an_interval_among_attributes_of_queries_is_refused_with_the_cast(tmp_path):

@@ -98,15 +98,11 @@ def test_the_null_success_deals_the_patterns_of_all_configurations_of_the_market
     assert harder == {"uk": [0.0, 3 / 10], "us": [0.0]}
 
 
-def test_variances_are_unbiased():
+def test_variances_are_unbiased_and_entropies_over_the_clicked_urls_of_a_query():
     (sample,) = measured_at(2).samples
     variances = dict(zip(sample.click_names, sample.click_variances[0], strict=True))
     assert variances["UCTR"] == pytest.approx(3 / 11)  # 11/10 * 6/11 * 5/11
     assert variances["MaxRR"] == pytest.approx((2 * 1 + 4 / 4 - 11 * (4 / 11) ** 2) / 10)
-
-
-def test_the_entropy_of_a_query_is_over_its_clicked_urls():
-    (sample,) = measured_at(2).samples
     assert sample.click_entropy.tolist() == pytest.approx([-(math.log2(1 / 3) + 2 * math.log2(2 / 3)) / 3])
 
 

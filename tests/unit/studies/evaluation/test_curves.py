@@ -107,7 +107,7 @@ def cumulated(gains, depth):
     return np.array(found, dtype=float).T
 
 
-def test_gain_curves_are_averages_of_loops_over_queries(random_lists):
+def test_gain_curves_and_differences_of_r_precision_are_those_of_loops_over_queries(random_lists):
     lists, gains, judged = random_lists
     found = gain_curves(lists, depth=9)
     cg, dcg = np.mean([cumulated(gains[query], 9) for query in lists.queries], axis=0)
@@ -115,6 +115,13 @@ def test_gain_curves_are_averages_of_loops_over_queries(random_lists):
     for ours, theirs in ((found.cg, cg), (found.dcg, dcg), (found.ideal_cg, ideal_cg)):
         assert ours == pytest.approx(theirs, rel=1e-12)
     assert found.ndcg == pytest.approx(dcg / ideal_dcg, rel=1e-12)
+    turned = {query: own[::-1] for query, own in gains.items()}
+    found = r_precision_differences(lists, lists_of(turned, judged), rel=2)
+    for query, difference in zip(lists.queries, found, strict=True):
+        wanted = sum(grade >= 2 for grade in judged[query])
+        hits = [sum(grade >= 2 for grade in own[query][:wanted]) for own in (gains, turned)]
+        assert difference == pytest.approx((hits[1] - hits[0]) / wanted if wanted else 0, abs=1e-12)
+    assert (found != 0).sum() >= 5
 
 
 def interpolated(gains, judged, rel, tenth):
@@ -136,17 +143,6 @@ def test_the_recall_precision_curve_is_the_average_of_loops_over_queries(random_
         for tenth in range(11)
     ]
     assert recall_precision(lists, rel=rel) == pytest.approx(expected, rel=1e-12)
-
-
-def test_differences_of_r_precision_are_those_of_loops_over_queries(random_lists):
-    lists, gains, judged = random_lists
-    turned = {query: own[::-1] for query, own in gains.items()}
-    found = r_precision_differences(lists, lists_of(turned, judged), rel=2)
-    for query, difference in zip(lists.queries, found, strict=True):
-        wanted = sum(grade >= 2 for grade in judged[query])
-        hits = [sum(grade >= 2 for grade in own[query][:wanted]) for own in (gains, turned)]
-        assert difference == pytest.approx((hits[1] - hits[0]) / wanted if wanted else 0, abs=1e-12)
-    assert (found != 0).sum() >= 5
 
 
 def test_curves_do_not_depend_on_how_many_queries_are_computed_at_once(random_lists, monkeypatch):

@@ -69,7 +69,7 @@ def test_pytrec_eval_gives_the_same(world, level):
             assert value == pytest.approx(theirs[query][name], abs=1e-9), (name, query)
 
 
-def test_names_of_other_tools_have_their_values(world):
+def test_names_of_other_tools_have_their_values_and_interpolated_precision_that_of_pytrec_eval(world):
     qrels, run = world
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut", "P", "recall", "success"}).evaluate(
         run
@@ -80,14 +80,6 @@ def test_names_of_other_tools_have_their_values(world):
         f1 = 2 * precision * recall / (precision + recall) if precision else 0.0
         wanted = (values["map"], values["success_10"], f1, values["ndcg_cut_10"])
         assert [one[query] for one in found.values()] == pytest.approx(wanted, abs=1e-9)
-
-
-def at_level(name, level):
-    return str(parse_measure(name)).replace("rel=1", f"rel={level}")
-
-
-def test_interpolated_precision_is_pytrec_evals_where_both_round_alike(world):
-    qrels, run = world
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"iprec_at_recall"}).evaluate(run)
     compared = 0
     for level in (0.0, 0.1, 0.3, 0.5, 1.0):
@@ -98,6 +90,10 @@ def test_interpolated_precision_is_pytrec_evals_where_both_round_alike(world):
                 compared += 1
                 assert value == pytest.approx(theirs[query][f"iprec_at_recall_{level:.2f}"], abs=1e-9)
     assert compared > 2_000
+
+
+def at_level(name, level):
+    return str(parse_measure(name)).replace("rel=1", f"rel={level}")
 
 
 @pytest.mark.parametrize(
