@@ -22,14 +22,15 @@ def staged(
     """Return the files of an input: as they lie here, or made in the scratch folder.
 
     names: columns that have another name in the input.
-    held: whether the rows of a frame may stay in memory.
+    held: whether the rows of a frame, and the lists of SQL, may stay in memory.
 
     Raises InputError if it cannot be read where it lies.
     """
     if isinstance(source, Made):
         return source
     if isinstance(source, InputSql):
-        return selected(what, source, progress)
+        lists_in = names.get("results", "results") if held and what == "searches" else None
+        return selected(what, source, progress, lists_in)
     if isinstance(source, Frame):
         return framed(what, source, names, held=held)
     check_path(Path(source), what)

@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from clickassay.core.errors import InputError
 from clickassay.core.files.output import is_disk_full
@@ -30,8 +33,13 @@ from clickassay.inputs.sources.fingerprint import (
     file_fingerprint,
     refusing_changes,
 )
+from clickassay.inputs.staging.lists import DistinctLists
 
 _SELECTED = "clickassay_selected"
+
+_BATCH = 100_000
+_PLAIN = {"BIGINT", "INTEGER", "VARCHAR", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"}
+"""Types of columns that are the same by way of Arrow as in the Parquet of DuckDB."""
 
 QUIET = "SET enable_progress_bar = false"
 """DuckDB draws its own bar on stdout, where results are printed."""
@@ -77,8 +85,10 @@ class InputSql:
         return str(self.file) if self.file is not None else "the given SQL"
 
 
-def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
+def selected(what: str, sql: InputSql, progress: Progress = silent, lists_in: str | None = None) -> Made:
     """Write the rows of SQL as Parquet.
+
+    lists_in: a column that may have numbers of lists, which stay in memory.
 
     Raises InputError if the text is not one SELECT, cannot be run, or gives no column; or the database is in
     use.
@@ -97,12 +107,31 @@ def selected(what: str, sql: InputSql, progress: Progress = silent) -> Made:
             text = f"FROM json_execute_serialized_sql('{placed}')" if is_placed else sql.text
             # a view and no relation, which ends at a comment after a semicolon
             connection.execute(f"CREATE TEMPORARY VIEW {_SELECTED} AS {text}")
-            connection.table(_SELECTED).write_parquet(str(file), compression="uncompressed")
+            rows, lists = connection.table(_SELECTED), {}
+            kinds = dict(zip(rows.columns, map(str, rows.types), strict=True))
+            if lists_in in kinds and kinds.pop(lists_in) == "VARCHAR[]" and set(kinds.values()) <= _PLAIN:
+                lists = {lists_in: _numbered(rows, lists_in, file)}
+            else:
+                rows.write_parquet(str(file), compression="uncompressed")
         if what == "searches" and scan_parquet(file).head(1).collect().is_empty():
             raise InputError(
                 f"searches: {sql} returned no rows; correct it: no row of its files meets its WHERE"
             )
-    return Made(file, {file: Origin((_identity(what, sql, known),))})
+    return Made(file, {file: Origin((_identity(what, sql, known),))}, lists=lists)
+
+
+def _numbered(rows: duckdb.DuckDBPyRelation, column: str, file: Path) -> pl.Series:
+    """Write rows with the numbers of the lists of a column, and return the lists."""
+    lists, batches = DistinctLists(), rows.to_arrow_reader(_BATCH)
+    place = batches.schema.get_field_index(column)
+    schema = batches.schema.set(place, pa.field(column, pa.uint32()))
+    with pq.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
+        for batch in batches:
+            results = pl.Series(batch.column(place))
+            keys, tops = (some.hash().to_numpy() for some in (results, results.list.first()))
+            numbers = pa.array(lists.numbers_of(keys, tops, results.gather))
+            writer.write_batch(batch.set_column(place, column, numbers))
+    return lists.lists
 
 
 def _connection(what: str, sql: InputSql, folder: Path) -> duckdb.DuckDBPyConnection:
@@ -110,6 +139,8 @@ def _connection(what: str, sql: InputSql, folder: Path) -> duckdb.DuckDBPyConnec
         "temp_directory": str(folder / "spilled"),
         "memory_limit": "2GB",
         "python_enable_replacements": False,
+        "produce_arrow_string_view": True,
+        "arrow_large_buffer_size": True,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
     }
@@ -250,16 +281,15 @@ def _identity(what: str, sql: InputSql, known: list[FileFingerprint]) -> FileFin
 def _failures(what: str, sql: InputSql, named: Sequence[_Named] = ()) -> Iterator[None]:
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, OSError) as error:  # rows that come by way of Arrow fail with OSError
         raise _failed(what, sql, error, named) from error
 
 
-def _failed(what: str, sql: InputSql, error: duckdb.Error, named: Sequence[_Named]) -> InputError:
+def _failed(what: str, sql: InputSql, error: Exception, named: Sequence[_Named]) -> InputError:
     text = first_line(error)
     for one in named:
         text = text.replace(one.path, one.written)
-    is_refused = isinstance(error, duckdb.PermissionException)
-    is_refused |= re.search("disabled by conf|No files found", text) is not None
+    is_refused = re.search("^Permission Error|disabled by conf|No files found", text) is not None
     for one in named:
         written = re.escape(one.written)
         met = re.search(rf'"{written}(/.*)?"' if is_refused else rf"name {written}() does not exist", text)
@@ -275,7 +305,7 @@ def _failed(what: str, sql: InputSql, error: duckdb.Error, named: Sequence[_Name
             return InputError(f"{what}: {sql} names {why}")
     if is_refused:
         remedy = "name files as plain text in the SQL; network addresses are not read"
-    elif isinstance(error, duckdb.OutOfMemoryException) or is_disk_full(error):
+    elif text.startswith("Out of Memory Error") or is_disk_full(error):
         remedy = "free space on the disk, or select fewer columns or rows"
     elif "does not exist" in text:
         remedy = "check the name, or give --database"

@@ -219,3 +219,31 @@ def test_sql_without_a_row_of_searches_is_said(here):
     with scratch(), pytest.raises(InputError, match=r"searches: the given SQL returned no rows"):
         selected("searches", InputSql("FROM 'searches.parquet' WHERE query = 'none'"))
     assert rows_of(InputSql("FROM 'judgments.parquet' WHERE query = 'none'")).is_empty()
+
+
+LISTS = """
+SELECT n AS search_id, 'u' AS user_id, 'q' AS query, TIMESTAMPTZ '2026-01-05 12:00:00+00' AS timestamp,
+    CASE n % 4 WHEN 0 THEN ['a', 'b'] WHEN 1 THEN [] WHEN 2 THEN NULL ELSE [NULL, 'b'] END AS docs
+FROM range(200_001) AS numbers(n)
+"""
+
+
+def test_lists_that_stay_in_memory_are_those_that_are_written():
+    rows = []
+    with scratch():
+        for engine in ("arrays", "duckdb"):
+            settings = Settings(column=("searches.results=docs",), engine=engine)
+            table = opened("searches", InputSql(LISTS), settings)
+            assert bool(table.parts[0].lists) == (engine == "arrays")
+            rows.append(table.frame.collect().sort("search_id"))
+    assert rows[0].equals(rows[1])
+    assert rows[0].head(4)["results"].to_list() == [["a", "b"], [], None, [None, "b"]]
+
+
+def test_a_value_that_fails_after_others_were_read_is_said():
+    text = LISTS.replace("'q' AS", "CASE n WHEN 150_000 THEN error('odd') ELSE 'q' END AS")
+    with (
+        scratch(),
+        pytest.raises(InputError, match=r"cannot be run: .*odd; correct it, and test it in DuckDB"),
+    ):
+        selected("searches", InputSql(text), lists_in="docs")
