@@ -101,7 +101,6 @@ def test_a_run_that_is_worse_than_another_ends_with_1(whole, turned):
         (["--market", HOSTILE], "has no judged configurations of market "),
         (["--rule", "not worse than nowhere"], "no settings.json in nowhere: give a folder that"),
         (["--rule", f"not worse than {HOSTILE} >= 2"], "expected not worse than PATH"),
-        (["--rules", "nowhere.toml"], "rules file nowhere.toml: No such file or directory"),
     ],
 )
 def test_what_cannot_be_checked_is_refused_with_2_and_one_line(whole, arguments, words):

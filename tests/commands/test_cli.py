@@ -87,6 +87,8 @@ def test_the_version_is_told(monkeypatch):
     monkeypatch.setattr("sys.argv", ["clickassay", "--version", "--verbose"])
     told = said_by("--version", "--verbose").splitlines()
     assert (told[0], told[-1]) == (f"clickassay {__version__}", how_to_cite())
+    assert told[1].startswith("Python 3.")
+    assert any(line.startswith("polars ") for line in told)
 
 
 # ---- run --------------------------------------------------------------------------------------

@@ -75,13 +75,6 @@ def test_where_no_file_can_be_written_the_traceback_is_shown(capsys, tmp_path, m
     assert shown.splitlines()[-1].startswith("clickassay: this is a fault of clickassay; please report it")
 
 
-def test_the_version_with_all_that_a_report_needs():
-    shown = tiny.outside("--version", "--verbose").out.splitlines()
-    assert shown[0] == tiny.said_by("--version").strip()
-    assert shown[1].startswith("Python 3.")
-    assert any(line.startswith("polars ") for line in shown)
-
-
 @pytest.mark.parametrize("error", [MemoryError(), PermissionError(13, "Permission denied", "grades.csv")])
 def test_what_the_machine_refuses_is_2_in_one_line(capsys, error):
     def refused():

@@ -5,8 +5,6 @@ import pytest
 from support.logs import tiny
 from support.runs.sample_run import sample
 
-EXPECTED = 'expected rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.3"]'
-
 
 @pytest.mark.parametrize(
     ("text", "words"),
@@ -45,7 +43,9 @@ def test_a_rule_of_a_file_that_is_none_is_named(tmp_path, text):
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
-    assert "No such file or directory" in tiny.refusal("check", sample(), "--rules", tmp_path / "none.toml")
+    assert "none.toml: No such file or directory" in tiny.refusal(
+        "check", sample(), "--rules", tmp_path / "none.toml"
+    )
     assert "Is a directory" in tiny.refusal("check", sample(), "--rules", tmp_path)
 
 

@@ -95,13 +95,6 @@ def test_the_deepest_depth_works(tmp_path):
     assert 2**61 in pl.read_parquet(log.out / "patterns.parquet")["click_mask"].to_list()
 
 
-@pytest.mark.parametrize("limit", ["1B", "100KB", "1MB"])
-def test_too_little_memory_names_the_option(tmp_path, limit):
-    tiny.refused(
-        tiny.write_log(tmp_path), "--memory-limit", command="patterns", more=("--memory-limit", limit)
-    )
-
-
 def test_a_depth_that_a_pattern_table_does_not_hold_is_refused(tmp_path):
     log = tiny.write_log(tmp_path)
     tiny.counted(log)

@@ -215,10 +215,6 @@ def truncated(file: Path) -> None:
 REMOVED = (
     "ids.parquet", "orphan_clicks.parquet", "closed/patterns.parquet", "open/queries.parquet", "batch.json",
 )  # fmt: skip
-REMOVED = (
-    *("ids.parquet", "orphan_clicks.parquet", "closed/patterns.parquet", "open/queries.parquet"),
-    "batch.json",
-)
 CASES = [
     *(
         pytest.param(3, name, truncated, id=f"{name} of the last batch truncated")
