@@ -23,7 +23,7 @@ from clickassay.inputs.columns import IMPRESSIONS, SAYS_CLICKED, Wanted
 from clickassay.inputs.sources.fingerprint import Made, Origin, refusing_changes
 from clickassay.inputs.sources.parts import texts_of_lists
 from clickassay.inputs.sources.values import unread_value
-from clickassay.inputs.staging.lists import NO_COPY, DistinctLists, ShownRows, keys_of
+from clickassay.inputs.staging.lists import NO_COPY, DistinctLists, ShownRows, are_distinct, keys_of
 from clickassay.inputs.staging.sql import QUIET
 from clickassay.inputs.tables import Input, files_named
 
@@ -212,12 +212,12 @@ class _Halves:
         finally:
             for writer in self._writers.values():
                 writer.close()
-        ids = scan_parquet(self._places["searches"]).select(pl.col("search_id").hash())
-        return bool(ids.select(pl.len() == pl.col("search_id").n_unique()).collect(engine="streaming").item())
+        ids = scan_parquet(self._places["searches"]).select("search_id").collect().to_series()
+        return are_distinct((ids.hash() if ids.dtype == pl.String else ids).to_numpy())
 
     def _usable(self, rows: pl.DataFrame) -> pl.DataFrame:
         self.counts["read", ""] += rows.height
-        self.nulls |= {column.name for column in rows if column.null_count()}
+        self.nulls |= {name for name in rows.columns if rows[name].null_count()}
         for name in ("search_id", "url", "position"):
             self.counts["rejected", f"null {name}"] += rows[name].null_count()
             rows = rows.drop_nulls(name)

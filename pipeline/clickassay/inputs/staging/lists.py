@@ -103,7 +103,7 @@ class ShownRows:
         """
         ids = _values(rows, "search_id")
         starts = np.flatnonzero(_changes(ids))
-        if _are_distinct(ids[starts]):
+        if are_distinct(ids[starts]):
             end = int(starts[-1]) if reach and len(starts) else len(ids)
             sizes = np.diff(starts, append=len(ids))
             search = np.repeat(np.arange(len(starts)), sizes)[:end]
@@ -216,8 +216,8 @@ class ShownRows:
         places = np.flatnonzero(listed & self._are_among(searches))
         sizes = np.bincount(self.search[places], minlength=len(self.at))[searches]
         texts = self.rows["url"][self._rows(places)].to_arrow(compat_level=NO_COPY)
-        ends = pa.array(np.cumsum(np.append(0, sizes)), pa.int64())
-        return pl.Series(pa.LargeListArray.from_arrays(ends, texts))
+        ends = pl.Series(np.cumsum(np.append(0, sizes)))  # an array of NumPy makes Arrow import pandas
+        return pl.Series(pa.LargeListArray.from_arrays(ends.to_arrow(), texts))
 
     def clicks(self, columns: Collection[str]) -> pl.DataFrame:
         """Return the clicks: each result of a search once for each time of a click.
@@ -262,7 +262,8 @@ def _changes(values: NDArray[Any]) -> Bools:
     return changed
 
 
-def _are_distinct(ids: NDArray[Any]) -> bool:
+def are_distinct(ids: NDArray[Any]) -> bool:
+    """Return whether no id comes back; mostly they ascend."""
     if (ids[1:] > ids[:-1]).all():
         return True
     some, every = pl.Series(ids[:_SOME]), pl.Series(ids)  # where ids come back, they mostly do so soon

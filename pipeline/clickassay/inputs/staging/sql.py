@@ -129,8 +129,8 @@ def _numbered(rows: duckdb.DuckDBPyRelation, column: str, file: Path) -> pl.Seri
         for batch in batches:
             results = pl.Series(batch.column(place))
             keys, tops = (some.hash().to_numpy() for some in (results, results.list.first()))
-            numbers = pa.array(lists.numbers_of(keys, tops, results.gather))
-            writer.write_batch(batch.set_column(place, column, numbers))
+            numbers = pl.Series(lists.numbers_of(keys, tops, results.gather))
+            writer.write_batch(batch.set_column(place, column, numbers.to_arrow()))
     return lists.lists
 
 
