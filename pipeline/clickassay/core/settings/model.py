@@ -115,8 +115,8 @@ class Settings(SettingsOfLog):
     seed: int = setting("Report", 0, "Seed of every random draw.", ge=0, lt=2**63, metavar="N")
     threads: int | None = setting(
         "Engine", None, "Threads of the engine.", ge=1, unset="all cores", metavar="N",
-        details="From Python, the variable `POLARS_MAX_THREADS`, set before Polars is imported, limits those "
-        "that read files.",
+        details="From Python, the variable `POLARS_MAX_THREADS`, set before Polars is imported, limits the "
+        "threads that read files.",
     )  # fmt: skip
     memory_limit: str | None = setting(
         "Engine", None, "Memory of the engine, such as 4GB.",

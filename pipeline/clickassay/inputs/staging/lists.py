@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError
+from clickassay.core.numbering import Growing, Keys, Numbers
 from clickassay.inputs.columns import ACTIONS_SHOWN
 
 REPEATED = "delivered again"
@@ -31,46 +32,34 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 Bools = NDArray[np.bool_]
 Integers = NDArray[np.int64]
-Keys = NDArray[np.uint64]
-Numbers = NDArray[np.uint32]
 
 
 class DistinctLists:
-    """Lists of results, each once, by number from 0 in order of appearance."""
+    """Lists of results, each once, by number from 0."""
 
     def __init__(self) -> None:
-        # of each list, in the order of its key: the key, its number, and another key
-        self._keys, self._others = np.empty((2, 0), np.uint64)
-        self._numbers: Numbers = np.empty(0, np.uint32)
+        self._numbers, self._others = Numbers(), Growing(np.uint64)
         self._lists = [pl.Series("results", [], dtype=LISTS)]
 
-    def numbers_of(self, keys: Keys, others: Keys, lists: Callable[[Integers], pl.Series]) -> Numbers:
+    def numbers_of(
+        self, keys: Keys, others: Keys, lists: Callable[[Integers], pl.Series]
+    ) -> NDArray[np.uint32]:
         """Return the number of each list; `lists` gives the lists of rows, which are in order.
 
         keys, others: two keys of each list, which are equal for equal lists.
 
         Raises EngineError if two different lists have the same key.
         """
-        at = np.searchsorted(self._keys, keys)
-        met = self._keys.take(at, mode="clip") == keys if len(self._keys) else np.zeros(len(keys), bool)
-        new = np.flatnonzero(~met)
-        if len(new):
-            _, first = np.unique(keys[new], return_index=True)
-            rows = new[np.sort(first)]
-            numbers = np.arange(len(self._keys), len(self._keys) + len(rows), dtype=np.uint32)
-            self._lists.append(lists(rows).cast(LISTS))
-            every = np.append(self._keys, keys[rows])
-            order = np.argsort(every, kind="stable")
-            moved = np.empty(len(order), np.int64)
-            moved[order] = np.arange(len(order))
-            self._keys = every[order]
-            self._numbers = np.append(self._numbers, numbers)[order]
-            self._others = np.append(self._others, others[rows])[order]
-            at[met] = moved[at[met]]
-            at[new] = np.searchsorted(self._keys, keys[new])
-        if (self._others[at] != others).any():
+
+        def learn(new: Integers) -> None:
+            order = np.argsort(new)
+            self._lists.append(lists(new[order]).cast(LISTS).gather(np.argsort(order)))
+            self._others.append(others[new])
+
+        numbers = self._numbers.get_or_add(keys, learn)
+        if (self._others.values[numbers] != others).any():
             raise EngineError("two lists share a fingerprint; nothing was written")
-        return self._numbers[at]
+        return numbers.astype(np.uint32)
 
     @property
     def lists(self) -> pl.Series:

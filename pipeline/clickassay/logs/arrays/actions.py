@@ -8,9 +8,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.errors import InputError
+from clickassay.core.numbering import Rows
 from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.inputs.normalise import normalise_query
-from clickassay.logs.arrays.columns import Rows, numbers_in
+from clickassay.logs.arrays.columns import numbers_in
 
 CLICK, LEFT_OUT, SATISFIED, SATISFIED_IF_FOLLOWED = 0, 1, 2, 3
 """Kinds: a click, an action that is no signal, and satisfied clicks; others are signals of the log."""

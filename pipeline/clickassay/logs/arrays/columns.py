@@ -3,153 +3,21 @@
 Texts are kept only where a later step needs them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from threading import RLock
 from typing import Any, Self
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from clickassay.patterns.sums import Number, order_of, sorted_values
+from clickassay.core.numbering import MIXER, Keys, Rows, Small
+from clickassay.patterns.sums import Number, sorted_values
 
-Keys = NDArray[np.uint64]
-Rows = NDArray[np.int64]
-Small = NDArray[np.int32]
 Tiny = NDArray[np.uint16]
 Flags = NDArray[np.bool_]
-
-_MIXER = np.uint64(0x9E3779B97F4A7C15)  # odd: no two keys are mixed to the same one
-_FIRST_BITS = 12
-_PIECE = 1 << 16
-"""Keys looked up at a time: their slots then stay in the cache."""
-
-
-class Growing:
-    """An array that grows at its end; rows may have several columns, whose number may grow too."""
-
-    def __init__(self, dtype: DTypeLike, fill: int | None = None) -> None:
-        shape = (0,) if fill is None else (0, 0)
-        self._held, self._rows, self._fill = np.zeros(shape, dtype), 0, fill
-
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return self._rows
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """What was appended so far."""
-        return self._held[: self._rows]
-
-    def append(self, values: NDArray[Any]) -> None:
-        """Add rows at the end; columns that they lack, or that the earlier rows lack, are filled."""
-        first, rows, held = self._rows, self._rows + len(values), self._held
-        if rows > len(held) or values.shape[1:] > held.shape[1:]:
-            room = rows + rows // 4 if rows > len(held) else len(held)
-            held = np.empty((room, *max(values.shape[1:], held.shape[1:])), held.dtype)
-            self._put(self._held[:first], held[:first])
-        self._put(values, held[first:rows])
-        self._held, self._rows = held, rows  # at last: other threads may be reading
-
-    def _put(self, values: NDArray[Any], rows: NDArray[Any]) -> None:
-        if values.shape != rows.shape:
-            rows[...] = self._fill
-        rows[..., : values.shape[-1]] = values
-
-
-class Numbers:
-    """Numbers of distinct keys, 0, 1, 2 … in order of appearance: a hash table probed by whole arrays.
-
-    The table holds numbers, and keys lie by number: frequent keys come early, and stay in the cache. Several
-    threads may ask at a time; a key that another one adds meanwhile is found, or not yet.
-    """
-
-    def __init__(self) -> None:
-        self._held, self._lock = Growing(np.uint64), RLock()
-        self._table = _Slots(_FIRST_BITS)
-
-    @property
-    def count(self) -> int:
-        """How many keys have a number."""
-        return self._held.count
-
-    def get(self, keys: Keys) -> Small:
-        """Return the number of each key; -1 where it has none yet."""
-        numbers = np.full(len(keys), -1, np.int32)
-        for first in range(0, len(keys) if self.count else 0, _PIECE):
-            numbers[first : first + _PIECE] = self._get(keys[first : first + _PIECE])
-        return numbers
-
-    def _get(self, keys: Keys) -> Small:
-        table = self._table
-        slots = table.of(keys)
-        numbers: Small = table.numbers.take(slots)
-        others = self._differing(numbers, keys)
-        while len(others):
-            at = slots[others] = (slots[others] + 1) & table.last
-            numbers[others] = table.numbers[at]
-            others = others[self._differing(numbers[others], keys[others])]
-        return numbers
-
-    def _differing(self, numbers: Small, keys: Keys) -> Rows:
-        rows = np.flatnonzero(self._held.values.take(numbers, mode="wrap") != keys)
-        return rows[numbers[rows] >= 0]
-
-    def get_or_add(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
-        """Return the number of each key; new ones get the next numbers.
-
-        If there are new keys, `learn` is called with a row for each, in the order of their numbers, before
-        any thread can find them.
-        """
-        numbers = self.get(keys)
-        if (numbers < 0).any():
-            self.add_new(keys, learn)
-            numbers = self.get(keys)
-        return numbers
-
-    def add_new(self, keys: Keys, learn: Callable[[Rows], None]) -> None:
-        """Give numbers to the keys that have none; `learn` as in `get_or_add`."""
-        with self._lock:
-            new = np.flatnonzero(self.get(keys) < 0)
-            if len(new):
-                new = first_rows(keys, new)
-                learn(new)
-                self.add(keys[new])
-
-    def add(self, keys: Keys) -> None:
-        """Give the next numbers to distinct keys that have none."""
-        with self._lock:
-            first, table = self.count, self._table
-            self._held.append(keys)
-            if 2 * self.count > table.last + 1:  # at most half full, at least a quarter
-                first, table = 0, _Slots(int(self.count).bit_length() + 1)
-            table.put(self._held.values[first:], np.arange(first, self.count, dtype=np.int32))
-            self._table = table
-
-
-class _Slots:
-    """Numbers at the slots of their keys, or at the next free ones; -1 = free."""
-
-    def __init__(self, bits: int) -> None:
-        self._shift, self.last = np.uint64(64 - bits), (1 << bits) - 1
-        self.numbers: Small = np.full(1 << bits, -1, np.int32)
-
-    def put(self, keys: Keys, numbers: Small) -> None:
-        """Put numbers to the slots of their keys."""
-        slots = self.of(keys)
-        while len(numbers):
-            is_free = self.numbers[slots] < 0
-            self.numbers[slots[is_free]] = numbers[is_free]  # of several for one slot, the last stays
-            left = self.numbers[slots] != numbers
-            numbers, slots = numbers[left], (slots[left] + 1) & self.last
-
-    def of(self, keys: Keys) -> Rows:
-        """Return the first slot of each key."""
-        return ((keys * _MIXER) >> self._shift).view(np.int64)
 
 
 def among(keys: Keys, few: Keys) -> Rows:
@@ -157,8 +25,8 @@ def among(keys: Keys, few: Keys) -> Rows:
     bits = max(16, len(few).bit_length() + 4)
     shift = np.uint64(64 - bits)
     marks = np.zeros(1 << bits, bool)
-    marks[(few * _MIXER) >> shift] = True
-    return np.flatnonzero(marks[(keys * _MIXER) >> shift])
+    marks[(few * MIXER) >> shift] = True
+    return np.flatnonzero(marks[(keys * MIXER) >> shift])
 
 
 def is_in(values: NDArray[Number], few: NDArray[Number]) -> Flags:
@@ -191,12 +59,6 @@ def changes(rows: Rows, *columns: NDArray[Any]) -> Flags:
     return changed
 
 
-def first_rows(keys: Keys, rows: Rows) -> Rows:
-    """Return one of some rows for each of their keys, in the order of the keys."""
-    in_order = rows[order_of(keys[rows])]
-    return in_order[changes(in_order, keys)]
-
-
 def repeated(keys: Keys) -> Keys:
     """Return the keys that occur more than once, each once, sorted."""
     in_order = sorted_values(keys)
@@ -205,7 +67,7 @@ def repeated(keys: Keys) -> Keys:
 
 def mixed_pair(one: NDArray[Any], other: NDArray[Any]) -> Keys:
     """Return a key for each pair of numbers: equal for equal pairs, rarely for others."""
-    key: Keys = one.astype(np.uint64) * _MIXER
+    key: Keys = one.astype(np.uint64) * MIXER
     key ^= other.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F)
     return key
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from clickassay.core.numbering import Rows, Small
 from clickassay.core.settings import Settings
 from clickassay.logs.arrays.actions import (
     LEFT_OUT,
@@ -15,7 +16,7 @@ from clickassay.logs.arrays.actions import (
     masks_of_events,
     masks_of_one,
 )
-from clickassay.logs.arrays.columns import Flags, ReadClicks, Rows, Searches, Small
+from clickassay.logs.arrays.columns import Flags, ReadClicks, Searches
 from clickassay.logs.arrays.shown import LogTexts
 from clickassay.logs.arrays.steps.carry_over import new_search_ids
 from clickassay.logs.arrays.steps.clean_searches import counted_once

@@ -7,18 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.columns import (
-    Flags,
-    Keys,
-    Numbers,
-    ReadClicks,
-    Rows,
-    Searches,
-    Small,
-    among,
-    is_in,
-    order_of_parts,
-)
+from clickassay.core.numbering import Keys, Numbers, Rows, Small
+from clickassay.logs.arrays.columns import Flags, ReadClicks, Searches, among, is_in, order_of_parts
 from clickassay.logs.arrays.workers import Workers
 
 _DENSE = 8

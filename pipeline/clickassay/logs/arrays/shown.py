@@ -9,8 +9,9 @@ import polars as pl
 import pyarrow as pa
 
 from clickassay.core.errors import EngineError
+from clickassay.core.numbering import Growing, Keys, Numbers, Rows, Small
 from clickassay.inputs.normalise import normalise_queries
-from clickassay.logs.arrays.columns import Growing, Keys, Numbers, Rows, Searches, Small, as_arrow
+from clickassay.logs.arrays.columns import Searches, as_arrow
 from clickassay.logs.arrays.steps.normalise_urls import Texts, Urls
 from clickassay.patterns.lists import are_judged
 

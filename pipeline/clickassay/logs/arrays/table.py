@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
-from clickassay.logs.arrays.columns import Rows, Small, order_of_parts
+from clickassay.core.numbering import Rows, Small
+from clickassay.logs.arrays.columns import order_of_parts
 from clickassay.logs.arrays.shown import LogTexts, lists_of
 from clickassay.logs.arrays.steps.patterns import PatternCounts, added_outcomes
 from clickassay.logs.arrays.workers import Workers

@@ -321,11 +321,16 @@ def numbers_of(lists, keys, results):
     ).tolist()
 
 
-def test_lists_have_numbers_in_order_of_appearance():
+def test_the_number_of_a_list_stands_for_it_and_stays():
     lists = DistinctLists()
-    assert numbers_of(lists, [9, 3, 9, 5], ["a", "b", "a", "c"]) == [0, 1, 0, 2]
-    assert numbers_of(lists, [4, 5, 9, 4], ["d", "c", "a", "d"]) == [3, 2, 0, 3]
-    assert lists.lists.cast(pl.List(pl.String)).to_list() == [["a"], ["b"], ["c"], ["d"]]
+    shown_first, shown_next = ["a", "b", "a", "c"], ["d", "c", "a", "d"]
+    first = numbers_of(lists, [9, 3, 9, 5], shown_first)
+    following = numbers_of(lists, [4, 5, 9, 4], shown_next)
+    of_number = lists.lists.cast(pl.List(pl.String)).to_list()
+    assert [of_number[number] for number in first + following] == [
+        [text] for text in shown_first + shown_next
+    ]
+    assert sorted(of_number) == [["a"], ["b"], ["c"], ["d"]]
 
 
 def test_lists_that_share_a_fingerprint_stop_the_job():

@@ -1,4 +1,4 @@
-"""Numbers for keys, arrays that grow, rows found by keys, and columns of Arrow, against plain Python."""
+"""Rows found by keys, and columns of Arrow, against plain Python."""
 
 import numpy as np
 import polars as pl
@@ -7,13 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.logs.arrays.columns import (
-    Growing,
-    Numbers,
     Searches,
     among,
     as_arrow,
     distinct,
-    first_rows,
     is_in,
     nulls_in,
     numbers_in,
@@ -31,44 +28,6 @@ def keys_of(values):
     return np.array(values, np.uint64)
 
 
-@given(st.lists(st.lists(KEYS, max_size=40), max_size=6))
-def test_each_key_keeps_the_number_of_its_first_appearance_among_distinct_ones(parts):
-    numbers, known, learnt = Numbers(), {}, []
-    for part in parts:
-        keys = keys_of(part)
-        found = numbers.get_or_add(keys, lambda rows, keys=keys: learnt.extend(keys[rows].tolist()))
-        for key, number in zip(part, found.tolist(), strict=True):
-            assert known.setdefault(key, number) == number
-    assert sorted(known.values()) == list(range(numbers.count))
-    assert [known[key] for key in learnt] == list(range(numbers.count))
-    assert (numbers.get(keys_of([*known])) == list(known.values())).all()
-
-
-def test_many_keys_that_fall_into_one_slot_are_kept_apart():
-    numbers = Numbers()
-    inverse = pow(0x9E3779B97F4A7C15, -1, 2**64)
-    keys = keys_of([(place * inverse) % 2**64 for place in range(1, 3000)])  # all mixed to small numbers
-    numbers.add(keys)
-    assert (numbers.get(keys) == np.arange(2999)).all()
-    assert numbers.get(keys_of([5 * inverse % 2**64 + 1]))[0] == -1
-
-
-@given(st.lists(st.lists(st.integers(-9, 9), max_size=9), max_size=20))
-def test_an_array_grows_by_what_is_appended(parts):
-    grown = Growing(np.int32)
-    for part in parts:
-        grown.append(np.array(part, np.int32))
-    assert grown.values.tolist() == [value for part in parts for value in part]
-    assert grown.count == len(grown.values)
-
-
-def test_rows_that_become_wider_are_filled():
-    grown = Growing(np.int32, fill=-1)
-    for rows in ([[1], [2]], [[3, 4, 5]], [[6, 7]], []):
-        grown.append(np.array(rows, np.int32).reshape(len(rows), -1 if rows else 0))
-    assert grown.values.tolist() == [[1, -1, -1], [2, -1, -1], [3, 4, 5], [6, 7, -1]]
-
-
 @given(st.lists(KEYS, max_size=60), st.lists(KEYS, max_size=9))
 def test_among_finds_all_rows_of_the_few(keys, few):
     rows = among(keys_of(keys), keys_of(few))
@@ -82,8 +41,6 @@ def test_values_in_order_each_once_and_those_that_occur_again(values):
     assert sorted_values(keys).tolist() == sorted(values)
     assert distinct(keys).tolist() == sorted(set(values))
     assert repeated(keys).tolist() == sorted({key for key in values if values.count(key) > 1})
-    chosen = first_rows(keys, np.arange(len(keys)))
-    assert keys[chosen].tolist() == sorted(set(values))
 
 
 @given(st.lists(st.tuples(st.integers(-3, 3), KEYS), max_size=40))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from clickassay.core.numbering import Rows
 from clickassay.logs.arrays.actions import Actions
 from clickassay.logs.arrays.columns import (
     NO_PLACE,
@@ -12,7 +13,6 @@ from clickassay.logs.arrays.columns import (
     UNKNOWN,
     Clicks,
     ReadClicks,
-    Rows,
     Searches,
     distinct,
     is_in,

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.numbering import Rows
 from clickassay.logs.arrays.columns import (
     Flags,
-    Rows,
     Searches,
     among,
     as_arrow,

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.numbering import Rows, Small
 from clickassay.logs.arrays.actions import CLICK, Actions
 from clickassay.logs.arrays.columns import (
     NO_PLACE,
@@ -18,9 +19,7 @@ from clickassay.logs.arrays.columns import (
     Clicks,
     Flags,
     ReadClicks,
-    Rows,
     Searches,
-    Small,
     numbers_in,
 )
 from clickassay.logs.arrays.shown import LogTexts

@@ -5,8 +5,9 @@ from threading import Lock
 import numpy as np
 import polars as pl
 
+from clickassay.core.numbering import Growing, Keys, Numbers, Rows, Small, first_rows
 from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_url
-from clickassay.logs.arrays.columns import Growing, Keys, Numbers, Rows, Small, first_rows, is_in
+from clickassay.logs.arrays.columns import is_in
 from clickassay.patterns.table import held_densely
 
 NO_URL = -1

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
+from clickassay.core.numbering import Rows, Small
 from clickassay.core.settings import Settings
-from clickassay.logs.arrays.columns import Rows, Small
 from clickassay.logs.arrays.routes import SearchIds
 from clickassay.logs.arrays.steps.sessions import Formed
 

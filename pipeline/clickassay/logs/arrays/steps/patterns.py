@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
+from clickassay.core.numbering import Growing, Rows
 from clickassay.core.settings import Settings
-from clickassay.logs.arrays.columns import Growing, Rows, Searches
+from clickassay.logs.arrays.columns import Searches
 from clickassay.logs.arrays.shown import LogTexts
 from clickassay.patterns.sums import BY_DAY, Sums, WordLayout, counted, packed_days
 

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import EngineError
-from clickassay.logs.arrays.columns import Chunk, Keys, Rows, Searches, Small, first_rows, order_of_parts
+from clickassay.core.numbering import Keys, Rows, Small, first_rows
+from clickassay.logs.arrays.columns import Chunk, Searches, order_of_parts
 from clickassay.logs.arrays.shown import QUERY, LogTexts, query_key
 from clickassay.logs.arrays.steps.clean_searches import SEARCH_FAULTS, count_faults, faults_of_searches
 from clickassay.logs.arrays.workers import Workers

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import EngineError
-from clickassay.logs.arrays.columns import Keys, Rows, among, distinct, is_in, numbers_in
+from clickassay.core.numbering import Keys, Rows
+from clickassay.logs.arrays.columns import among, distinct, is_in, numbers_in
 from clickassay.logs.arrays.steps.clean_searches import faults_of_searches
 from clickassay.patterns.sums import sorted_values
 

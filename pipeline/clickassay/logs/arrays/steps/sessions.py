@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clickassay.logs.arrays.columns import Flags, ReadClicks, Rows, Searches, Small
+from clickassay.core.numbering import Rows, Small
+from clickassay.logs.arrays.columns import Flags, ReadClicks, Searches
 from clickassay.logs.arrays.shown import LogTexts
 from clickassay.logs.arrays.steps.clicks import AttributedClicks, places
 from clickassay.logs.arrays.steps.visits import Visits

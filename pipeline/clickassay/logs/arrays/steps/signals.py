@@ -7,6 +7,7 @@ are at most the idle limit apart, unless a click comes before its own search, by
 import numpy as np
 import polars as pl
 
+from clickassay.core.numbering import Keys, Numbers, Rows, Small
 from clickassay.core.settings import Settings
 from clickassay.inputs.normalise import normalise_url
 from clickassay.logs.arrays.columns import (
@@ -14,12 +15,8 @@ from clickassay.logs.arrays.columns import (
     UNKNOWN,
     Clicks,
     Flags,
-    Keys,
-    Numbers,
     ReadClicks,
-    Rows,
     Searches,
-    Small,
     among,
     changes,
     distinct,

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from clickassay.core.numbering import Rows, Small
 from clickassay.logs.arrays.columns import (
     Clicks,
     Flags,
-    Rows,
     Searches,
-    Small,
     among,
     changes,
     distinct,
