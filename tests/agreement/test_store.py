@@ -53,10 +53,13 @@ def test_all_files_given_again_add_only_what_is_new(log, whole, tmp_path):
     assert_same(PatternStore(tmp_path / "store").table(), whole)
 
 
+@pytest.mark.parametrize("texts", [pl.String, pl.Categorical])
 @pytest.mark.parametrize("batch", ["day", "file", "500", "auto"])
-def test_the_cut_changes_no_number(log, whole, tmp_path, monkeypatch, batch):
+def test_the_cut_changes_no_number(log, whole, tmp_path, monkeypatch, batch, texts):
     monkeypatch.setattr(batches, "_REREAD", {"searches": 1e9, "clicks": 1e9})
     searches, clicks = cut(log, tmp_path, some_times(log, 5, 3))
+    for file in searches.iterdir():
+        pl.read_parquet(file).cast({"results": pl.List(texts)}).write_parquet(file)
     settings = load_settings(depth=[5], batch=batch)
     assert_same(log_to_patterns(Sources(searches, clicks), settings), whole)
     grow_store(Sources(str(searches), str(clicks)), tmp_path / "store", settings)

@@ -173,7 +173,8 @@ def _texts(column: pl.Expr, dtype: pl.DataType, *, is_text: bool) -> pl.Expr | N
     is_integer = is_whole(inner) and not inner.is_float()
     if not (isinstance(inner, (pl.String, pl.Categorical, pl.Enum, pl.Null)) or is_integer):
         return None
-    return column if dtype == pl.List(pl.String) else column.cast(pl.List(pl.String))
+    is_canonical = isinstance(dtype, pl.List) and isinstance(inner, (pl.String, pl.Categorical))
+    return column if is_canonical else column.cast(pl.List(pl.String))
 
 
 _MOST = 2**63 - 1

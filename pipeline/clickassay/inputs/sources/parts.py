@@ -125,10 +125,7 @@ class Part:
 
 def texts_of_lists(column: str, lists: pl.Series) -> pl.Expr:
     """Return the lists whose numbers a column has; null where it is null."""
-    texts = pl.List(pl.String())
-    return pl.col(column).map_batches(
-        lambda numbers: lists.gather(numbers).cast(texts), return_dtype=texts, is_elementwise=True
-    )
+    return pl.col(column).map_batches(lists.gather, return_dtype=lists.dtype, is_elementwise=True)
 
 
 def parts_of(
@@ -150,7 +147,7 @@ def parts_of(
     name_of = {path: name for name, path in names.items()}
     for file in found.files:
         format_ = format_of(file) or format_by_content(what, file)
-        of_lists = dict.fromkeys(lists, pl.List(pl.String()))
+        of_lists = {name: some.dtype for name, some in lists.items()}
         schema = tuple((dict(schema_of(what, file, format_)) | of_lists).items())
         # under our names, where these are given
         spelled = [

@@ -95,7 +95,8 @@ def halves_of(
         return made | {"searches": replace(made["searches"], lists={"results": lists.lists})}
     for file in origins["searches"]:
         whole = file.with_suffix(".whole")
-        rows = scan_parquet(file).with_columns(texts_of_lists("results", lists.lists))
+        results = texts_of_lists("results", lists.lists).cast(pl.List(pl.String))
+        rows = scan_parquet(file).with_columns(results)
         rows.sink_parquet(whole, compression="uncompressed")
         whole.replace(file)
     return made

@@ -42,7 +42,7 @@ def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
     times = rows["timestamp"]
     too_long = rows["query"].str.len_bytes() > MOST_BYTES
     empty, with_null = [], []
-    for lists in (as_arrow(chunk) for chunk in rows["results"].get_chunks()):
+    for lists in (as_arrow(chunk) for chunk in rows["results"].to_physical().get_chunks()):
         ends = numbers_in(pl.Series(lists.offsets))  # where values begin, and where the last list ends
         empty.append(np.diff(ends) == 0)
         with_null.append(np.zeros(len(lists), bool))

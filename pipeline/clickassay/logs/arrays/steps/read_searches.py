@@ -145,6 +145,6 @@ class SearchReader:
         shown, query = self._shown, self._queries_of(chunk, rows)
         shown.queries.check(query, chunk.texts("market", "query", rows=rows))
         results = chunk.texts("results", rows=rows)["results"]
-        urls = shown.urls.numbers_of(results.explode())
+        urls = shown.urls.numbers_of(results.explode().cast(pl.String))
         lengths = results.list.len().cast(pl.Int64).to_numpy()
         shown.lists.add_new(keys, query, urls, lengths, shown.urls.normal.values)
