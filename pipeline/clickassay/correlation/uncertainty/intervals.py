@@ -41,6 +41,21 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
+def benjamini_hochberg(p_values: Floats) -> Floats:
+    """Adjust p-values so that at most a share alpha of those below alpha is false (Benjamini, Hochberg 1995).
+
+    p_values: (m,) p-values; NaN = not tested, not counted.
+
+    Returns (m,) adjusted p-values, 0..1; NaN stays.
+    """
+    tested = np.flatnonzero(np.isfinite(p_values))
+    order = tested[np.argsort(p_values[tested], kind="stable")]
+    raised = p_values[order] * len(order) / np.arange(1, len(order) + 1)
+    adjusted = np.full(len(p_values), np.nan)
+    adjusted[order] = np.minimum(1, np.minimum.accumulate(raised[::-1])[::-1])
+    return adjusted
+
+
 def together_confidence(p_values: Floats) -> Floats:
     """Return the confidence of single intervals that together cover a family in 95% of samples (Bonferroni).
 
@@ -239,13 +254,14 @@ def ratio_interval(
     return (middle - margin) / a, (middle + margin) / a
 
 
-def p_value(differences: Floats, spread: Spread) -> Floats:
-    """Return two-sided p-values of no difference, 0..1.
+def p_value(differences: Floats, spread: Spread, degrees: Floats | None = None) -> Floats:
+    """Return two-sided p-values of no difference, 0..1; `degrees` other than those of differences.
 
     1 where there is neither difference nor spread: then the two are identical.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
-        p: Floats = 2 * stdtr(spread.degrees_of_differences, -np.abs(differences) / spread.error)
+        freedom = spread.degrees_of_differences if degrees is None else degrees
+        p: Floats = 2 * stdtr(freedom, -np.abs(differences) / spread.error)
     return np.where(_are_identical(differences, spread), 1.0, p)
 
 
