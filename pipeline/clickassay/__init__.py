@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from clickassay.api.questions import audit as audit
     from clickassay.api.questions import check as check
     from clickassay.api.questions import diff as diff
+    from clickassay.api.questions import experiments as experiments
     from clickassay.api.questions import learn as learn
     from clickassay.api.questions import power as power
     from clickassay.api.rankings import evaluate as evaluate
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from clickassay.api.studies.check import CheckResult as CheckResult
     from clickassay.api.studies.diff import DiffResult as DiffResult
     from clickassay.api.studies.evaluate import EvaluationResult as EvaluationResult
+    from clickassay.api.studies.experiments import ExperimentsResult as ExperimentsResult
     from clickassay.api.studies.judges import JudgesResult as JudgesResult
     from clickassay.api.studies.learn import LearnResult as LearnResult
     from clickassay.api.studies.power import PowerResult as PowerResult
@@ -65,6 +67,7 @@ __all__ = [
     "ClickassayError",
     "DiffResult",
     "EvaluationResult",
+    "ExperimentsResult",
     "InputError",
     "InputSql",
     "InspectResult",
@@ -85,6 +88,7 @@ __all__ = [
     "check",
     "diff",
     "evaluate",
+    "experiments",
     "inspect",
     "judges",
     "learn",
@@ -108,6 +112,7 @@ _HOMES = {
     "ClickassayError": "clickassay.core.errors",
     "DiffResult": "clickassay.api.studies.diff",
     "EvaluationResult": "clickassay.api.studies.evaluate",
+    "ExperimentsResult": "clickassay.api.studies.experiments",
     "InputSql": "clickassay.inputs.staging.sql",
     "InspectResult": "clickassay.api.inspect",
     "JudgesResult": "clickassay.api.studies.judges",
@@ -123,6 +128,7 @@ _HOMES = {
     "check": "clickassay.api.questions",
     "diff": "clickassay.api.questions",
     "evaluate": "clickassay.api.rankings",
+    "experiments": "clickassay.api.questions",
     "inspect": "clickassay.api.inspect",
     "judges": "clickassay.api.rankings",
     "learn": "clickassay.api.questions",

@@ -347,7 +347,8 @@ def _likely(file: Path, table: tuple[pl.Schema, pl.LazyFrame] | None) -> list[st
     found = likely_table(columns, held, file.name.lower())
     if found is not None:
         what = "inspect" if found.name in CANONICAL else f"run {_LOG} --out RUN"
-        command = f"clickassay {what} --{found.name} {shlex.quote(str(file))} {found.options}".rstrip()
+        what = "experiments" if found.name == "past_tests" else f"{what} --{found.name}"
+        command = f"clickassay {what} {shlex.quote(str(file))} {found.options}".rstrip()
         rows = " with one row per result shown" if found.is_impressions else ""
         return [*has, f"  It may be a table of {found.name}{rows}. Try:", f"  {command}"]
     return [*has, *_needed_columns()]

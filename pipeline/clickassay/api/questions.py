@@ -4,7 +4,7 @@ A parameter is explained once, where it stands: its option, its keyword and its 
 What answers a question is imported when it is asked, so that `--help` is quick.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from clickassay.api.studies.audit import AuditResult
     from clickassay.api.studies.check import CheckResult
     from clickassay.api.studies.diff import DiffResult
+    from clickassay.api.studies.experiments import ExperimentsResult
     from clickassay.api.studies.learn import LearnResult
     from clickassay.api.studies.power import PowerResult
 
@@ -326,3 +327,67 @@ def audit(
     with progress_of(progress) as told:
         audited = audit_run(place, judgments=judged, wanted=choice, progress=told)
     return AuditResult(audited, click_metric, value, named_run(run))
+
+
+@for_python
+def experiments(
+    tests: Annotated[
+        Table,
+        Help(
+            "Past A/B tests, a row each: columns experiment, difference (of what users did), its error, and "
+            "the difference of each offline metric.",
+            also="Path, SQL or frame, as `run` takes its tables.",
+            is_option=False,
+        ),
+    ],
+    *,
+    metric: Annotated[
+        Names,
+        Help(
+            "Column of an offline metric",
+            "all other columns of numbers",
+            also="or several.",
+            again=_REPEAT,
+            names=("--metric", "-m"),
+            metavar="NAME",
+        ),
+    ] = (),
+    current: Annotated[str | None, Help("Metric in use.", "the first", is_option=False)] = None,
+    margin: Annotated[
+        float, Help("Points of pairs in order below which metrics count as equal.", metavar="POINTS")
+    ] = 5.0,
+    level: Annotated[float, Help("Confidence level of columns ci_low and ci_high.")] = 0.95,
+    column: Annotated[
+        Names, Help("Names of columns, as ``past_tests.difference=clicks``.", is_option=False)
+    ] = (),
+    progress: Bar = False,
+) -> "ExperimentsResult":
+    """Learn from past A/B tests whether an offline metric tells better changes from worse.
+
+    All differences are treatment minus control.
+
+    Raises
+    ------
+    InputError, SettingsError
+        If a column is missing, a value cannot be read, a test occurs twice, or a name is unknown.
+
+    Examples
+    --------
+    >>> found = ca.experiments("past_tests.csv", current="NDCG")
+    >>> found.answer
+    'NDCG tells better tests from worse'
+    """
+    from clickassay.api.studies.experiments import ExperimentsResult
+    from clickassay.core.settings.texts import pairs_of
+    from clickassay.studies.experiments.sheet import read_sheet
+    from clickassay.studies.experiments.words import compared
+
+    if not 0 <= margin <= 100:
+        raise SettingsError(f"--margin {margin:g}: expected points of pairs in order, 0 to 100, e.g. 5")
+    source = source_of(tests)
+    if source is None:
+        raise SettingsError("past tests are missing: give a file, SQL or a frame")
+    columns = pairs_of(column) if isinstance(column, Mapping) else several(column)
+    with progress_of(progress) as told:
+        sheet = read_sheet(source, metrics=several(metric), level=level, column=columns, progress=told)
+    return ExperimentsResult(compared(sheet, current, margin / 100))

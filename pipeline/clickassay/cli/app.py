@@ -91,6 +91,11 @@ COMMANDS = {
         "Explain why tools report different numbers for one metric, and whether a conclusion changes.",
         "questions",
     ),
+    "experiments": CommandEntry(
+        ASK,
+        "Learn from past A/B tests whether an offline metric tells better changes from worse.",
+        "questions",
+    ),
     "learn": CommandEntry(
         ASK,
         "Learn the probability of satisfaction of each grade with which ERR predicts clicks best.",

@@ -50,6 +50,7 @@ _HELP = {
     "judgments": "Judgments: a file, folder, glob or address.",
     "queries": "Attributes of queries: a file, folder, glob or address.",
     "outcomes": "Numbers per search, such as revenue: search_id, name, value, optionally outcome_id.",
+    "past_tests": "Past A/B tests, a row each: a file, folder, glob or address (CSV, Parquet, JSON lines).",
     "scores": "Your own scores of rankings, compared with the metrics: name, value, and configuration_id, "
     "search_id, or query and results.",
 }
@@ -69,8 +70,9 @@ class Given:
         Raises SettingsError if nothing names it.
         """
         if name not in self.sources:
+            how = "name the file" if name == "past_tests" else f"give --{name}"
             raise SettingsError(
-                f"{name} are missing: give --{name}, or write {name} = … under [inputs] of {PROJECT} "
+                f"{name} are missing: {how}, or write {name} = … under [inputs] of {PROJECT} "
                 "(clickassay init writes the file)"
             )
         return self.sources[name]
@@ -154,15 +156,20 @@ class ProjectRuns:
         return [run for run in runs if place_of(run) is Place.RUN]
 
 
-def inputs_of(*names: str) -> Group:
-    """Ask for the options of these inputs: a path each, SQL instead, and a database for it."""
+def inputs_of(*names: str, metavar: str = "") -> Group:
+    """Ask for the options of these inputs: a path each, SQL instead, and a database for it.
+
+    metavar: of the path, where it is an argument of the command.
+    """
     options = []
     for name in names:
-        shown = typer.Option(help=_HELP[name], rich_help_panel=_PANEL)
-        place = OF_STORE if name in ("judgments", "queries", "scores", "outcomes") else OF_ENGINE
+        shown: Any = typer.Option(help=_HELP[name], rich_help_panel=_PANEL)
+        if metavar:
+            shown = typer.Argument(metavar=metavar, help=f"{_HELP[name]} [default: {name} of {PROJECT}]")
+        place = OF_ENGINE if name in ("searches", "clicks") else OF_STORE
         options.append(declared_option(name, Annotated[str | None, shown, place]))
     for name in names:
-        text = f"Instead of --{name}: a SELECT, or a FILE.sql with one."
+        text = f"Instead of {metavar or f'--{name}'}: a SELECT, or a FILE.sql with one."
         shown = typer.Option(metavar="SQL", help=text, rich_help_panel=_PANEL)
         options.append(declared_option(f"{name}_sql", Annotated[str | None, shown]))
     shown = typer.Option(metavar="FILE.duckdb", help="DuckDB database for the SQL.", rich_help_panel=_PANEL)

@@ -74,6 +74,18 @@ OUTCOMES = (
 )
 """Columns of outcomes of searches."""
 
+PAST_TESTS = (
+    Wanted("experiment", "id", "names the test"),
+    Wanted("difference", "any", "what users did (clicks, purchases), treatment minus control"),
+    Wanted("error", "any", "standard error of the difference", optional=True),
+    Wanted("ci_low", "any", "or the ends of its confidence interval", optional=True),
+    Wanted("ci_high", "any", "the upper end", optional=True),
+    Wanted("p_value", "any", "or its p-value", optional=True),
+    Wanted("group", "id", "idea that was tested; tests of one idea are one unit", optional=True),
+    Wanted("changed", "any", "share of rankings that the test changed, 0 to 1", optional=True),
+)
+"""Columns of past A/B tests, a row each; further columns of numbers are differences of offline metrics."""
+
 IMPRESSIONS = (
     *(want for want in SEARCHES if want.name != "results"),
     Wanted("url", "text", "the result that was shown"),
@@ -93,6 +105,9 @@ ACTIONS_SHOWN = {"added_to_cart": "add_to_cart", "purchased": "purchase"}
 
 CANONICAL = {"searches": SEARCHES, "clicks": CLICKS, "judgments": JUDGMENTS, "queries": QUERIES}
 """Columns of the canonical tables by the name of the table."""
+
+OTHERS_KEPT = frozenset({"queries", "past_tests"})
+"""Tables whose further columns mean something."""
 
 CLICKED = frozenset({"url", "position"})
 """A table of clicks has one of these."""

@@ -13,6 +13,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.output import is_disk_full
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.files.tables import scan_parquet
+from clickassay.inputs.columns import OTHERS_KEPT
 from clickassay.inputs.files import READ_ERRORS, malformed, unreadable_file
 from clickassay.inputs.sources.fingerprint import ROWS, FileFingerprint, Made, Origin
 from clickassay.inputs.sources.mapping import Names, needed_columns, spelled_out
@@ -90,7 +91,9 @@ def _framed(what: str, frame: Frame, names: Names, *, held: bool) -> Made:
     schema = rows.collect_schema()
     needed = needed_columns(what, schema.names(), names)
     rows = rows if needed is None else rows.select(needed)
-    if needed is None and what != "queries":  # a column is missing: the message names those that there are
+    if (
+        needed is None and what not in OTHERS_KEPT
+    ):  # a column is missing: the message names those that there are
         lost = [name for name, dtype in schema.items() if dtype == pl.Object]
         rows = rows.head(_FEW).with_columns(pl.lit(None).alias(name) for name in lost)
     if texts := spelled_out(what, rows.collect_schema(), names):

@@ -22,7 +22,8 @@ _INTERRUPTED = "Query interrupted"
 """What DuckDB raises at Ctrl-C."""
 
 FUNCTIONS = {
-    "audit": "audit", "check": "check", "diff": "diff", "evaluate": "evaluate", "inspect": "inspect",
+    "audit": "audit", "check": "check", "diff": "diff", "evaluate": "evaluate",
+    "experiments": "experiments", "inspect": "inspect",
     "judges": "judges", "learn": "learn", "patterns": "pattern_table", "power": "power", "run": "run",
     "simulate": "simulate",
 }  # fmt: skip
@@ -31,9 +32,9 @@ FUNCTIONS = {
 KEYWORDS = frozenset({
     "actions", "alpha", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by",
     "clicks", "comparisons", "cv_folds", "difference", "expected", "fail_above", "files", "force",
-    "gains", "gamma", "grade_map", "grades", "judge", "judgments", "known", "market", "n_queries",
+    "gains", "gamma", "grade_map", "grades", "judge", "judgments", "known", "level", "market", "n_queries",
     "n_searches", "objective", "others", "out", "outcomes", "pair", "plan", "power", "queries",
-    "rankings", "rel", "rules", "scores", "searches", "splits", "store", "strict", "utilities", "value",
+    "rankings", "rel", "rules", "scores", "searches", "splits", "store", "strict", "tests", "utilities", "value",
     "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
@@ -48,6 +49,7 @@ _INSTEAD = {
     "--searches-sql": "searches as InputSql", "--clicks-sql": "clicks as InputSql",
     "--judgments-sql": "judgments as InputSql", "--queries-sql": "queries as InputSql",
     "--scores-sql": "scores as InputSql", "--outcomes-sql": "outcomes as InputSql",
+    "--past-tests-sql": "tests as InputSql",
     "--database": "a database to InputSql",
 }  # fmt: skip
 

@@ -8,7 +8,8 @@ import typer
 from clickassay.api import questions
 from clickassay.cli.console import conclude, say, show, write_frame, write_json
 from clickassay.cli.exit import ExitCode, command_line
-from clickassay.cli.inputs import ProjectRuns, project_runs
+from clickassay.cli.inputs import Given as Inputs
+from clickassay.cli.inputs import ProjectRuns, inputs_of, project_runs
 from clickassay.cli.options import FORCE, JSON, QUIET, Format, TablesOut, asked, options_of
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
@@ -209,6 +210,42 @@ def audit(
         return
     show(found.parts())
     output.tell("Tables")
+
+
+def experiments(
+    *,
+    inputs: Annotated[Inputs, inputs_of("past_tests", metavar="TESTS")],
+    settings: Annotated[Settings, settings_of("column", "current")],
+    given: Annotated[Given, options_of(questions.experiments)],
+    output: TablesOut,
+    form: Format,
+    quiet: QUIET = False,
+) -> None:
+    """Learn from past A/B tests whether an offline metric tells better changes from worse.
+
+    A row for each test: experiment, difference and error of what users did (or ci_low and ci_high, or
+    p_value), and the difference of each offline metric. All are treatment minus control. Optional: group
+    (tests of one idea) and changed (share of rankings that changed). --out also writes a report.
+
+    Examples
+    --------
+        clickassay experiments past_tests.csv --current NDCG
+
+        clickassay experiments past_tests.csv --column past_tests.difference=purchases --out past-tests
+    """
+    source = inputs.needed("past_tests")
+    output.check(*([source] if isinstance(source, str) else []))
+    with shown_progress(quiet=quiet) as progress:
+        found = asked(
+            questions.experiments, given, tests=source, current=settings.current, column=settings.column,
+            progress=progress,
+        )  # fmt: skip
+        output.write(found)
+    if form.for_programs:
+        write_frame(found.order, csv=True) if form.csv else write_json(found.facts)
+        return
+    show(found.parts())
+    output.tell("Report", "report.html")
 
 
 def learn(

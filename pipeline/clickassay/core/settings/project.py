@@ -23,7 +23,7 @@ PROJECT = "clickassay.toml"
 COLUMNS, INPUTS, OUTCOMES = "columns", "inputs", "outcomes"
 """Sections: which columns files call otherwise, where the inputs are, and the kinds of outcomes."""
 
-TABLES = ("searches", "clicks", "judgments", "queries", "scores", "outcomes")
+TABLES = ("searches", "clicks", "judgments", "queries", "scores", "outcomes", "past_tests")
 INPUT_NAMES = (*TABLES, *(f"{name}_sql" for name in TABLES), "database")
 """What the section of inputs may have."""
 

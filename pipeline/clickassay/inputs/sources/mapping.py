@@ -22,7 +22,9 @@ from clickassay.inputs.columns import (
     CLICKED,
     IMPRESSIONS,
     OF_SIGNALS,
+    OTHERS_KEPT,
     OUTCOMES,
+    PAST_TESTS,
     SAYS_CLICKED,
     SCORES,
     Wanted,
@@ -74,6 +76,13 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
     "name": ("outcome", "outcome_name", "score_name"),
     "outcome_id": ("order_id", "transaction_id"),
     "configuration_id": ("list_id",),
+    "experiment": ("test", "test_name", "experiment_name", "test_id", "experiment_id"),
+    "difference": ("delta", "effect", "lift", "uplift", "click_difference", "clicks_difference"),
+    "error": ("se", "stderr", "std_error", "standard_error"),
+    "ci_low": ("low", "lower", "ci_lower"),
+    "ci_high": ("high", "upper", "ci_upper"),
+    "p_value": ("p", "p_val"),
+    "changed": ("share_changed", "changed_share", "lists_changed"),
 }
 """What a column is called elsewhere, the likeliest first; for messages and proposals, never for reading."""
 
@@ -106,7 +115,7 @@ def _keys(name: str) -> list[str]:
 
 
 def _columns_of(what: str) -> tuple[Wanted, ...]:
-    more = {"searches": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES}
+    more = {"searches": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES, "past_tests": PAST_TESTS}
     return (*CANONICAL.get(what, ()), *more.get(what, ()))
 
 
@@ -162,7 +171,7 @@ def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str]
     there = {*names, *columns} - set(names.values())
     shapes = {"searches": (CANONICAL["searches"], IMPRESSIONS)}.get(what, (_columns_of(what),))
     is_whole = all(path.partition(".")[0] in columns or path in columns for path in names.values())
-    if what == "queries" or not is_whole or not any(required(shape) <= there for shape in shapes):
+    if what in OTHERS_KEPT or not is_whole or not any(required(shape) <= there for shape in shapes):
         return None  # the message of what is missing names all that there is
     ours = {want.name for want in _columns_of(what)}
     paths = [names.get(name, name) for name in ours]
@@ -377,7 +386,7 @@ class LikelyTable:
 
 
 _SHAPES: Mapping[str, Sequence[Wanted]] = {
-    **CANONICAL, "shown": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES,
+    **CANONICAL, "shown": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES, "past_tests": PAST_TESTS,
 }  # fmt: skip
 """Columns of each table, and of searches with a row for each result shown."""
 
@@ -415,7 +424,7 @@ def _likeliest(there: Mapping[str, Collection[str]], file: str) -> list[str]:
     is_score = bool(as_scores & {"configuration_id", "results"}) or "score" in file
     meant = {
         "searches": True, "shown": True, "judgments": is_judged, "clicks": is_click, "scores": is_score,
-        "outcomes": True,
+        "outcomes": True, "past_tests": True,
     }  # fmt: skip
     return [shape for shape, is_meant in meant.items() if is_meant and shape in there]
 

@@ -42,6 +42,7 @@ def _imported(name: str, what: str, arguments: str) -> Layout:
 
 UNKNOWN = Layout("unknown", "not a layout that clickassay knows", "")
 SEARCHES, CLICKS, JUDGMENTS, QUERIES = map(_table, columns.CANONICAL)
+PAST_TESTS = Layout("past_tests", "a table of past A/B tests", "experiments {file}")
 QUEPID = _imported("quepid", "ratings exported by Quepid", "judgments {file}")
 QUEPID_RATERS = _imported(
     "quepid-raters", "ratings by several raters, exported by Quepid", "judgments {file}"
@@ -169,6 +170,7 @@ def _canonical(names: set[str]) -> Layout | None:
         SEARCHES: columns.required(columns.SEARCHES) <= names or columns.are_impressions(names),
         CLICKS: columns.required(columns.CLICKS) <= names and bool(names & columns.CLICKED),
         JUDGMENTS: columns.required(columns.JUDGMENTS) <= names,
+        PAST_TESTS: columns.required(columns.PAST_TESTS) <= names,
         QUERIES: "query" in names and len(names) > 1 and not words & _NOT_OF_QUERIES,
     }
     return next((layout for layout, holds in found.items() if holds), None)

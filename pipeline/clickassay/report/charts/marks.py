@@ -7,6 +7,7 @@ colour-blind readers, and every colour is doubled by a number, a shape or a posi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from clickassay.core.text.words import number, percent, span
@@ -187,10 +188,11 @@ def intervals(
     domain: Span,
     diamonds: Mapping[str, float | None] | None = None,
     hollow: Sequence[str] = (),
+    marked: float = 0.0,
 ) -> Drawing:
     """Draw one row per name: a dot with its interval, and a second value as a diamond, where there is one.
 
-    Dots of `hollow` names are not filled.
+    Dots of `hollow` names are not filled; the grid line at `marked` is darker.
     """
     second, heads = diamonds or {}, apart({name: shorten(name, 150) for name in names})
     values = [
@@ -207,7 +209,8 @@ def intervals(
     order: Spec = {"scale": {"domain": [value["head"] for value in values]}}
     row = names_axis("head", labelColor=INK) | order
     left = label_width([value["head"] for value in values])
-    x = number_axis("value", domain, ticks=5, gridColor=ZERO, title=texts.axis, titleY=30.0, **TITLE)
+    at_mark: Spec = {"condition": {"test": f"datum.value === {marked}", "value": MUTED}, "value": RULE}
+    x = number_axis("value", domain, ticks=5, gridColor=at_mark, title=texts.axis, titleY=30.0, **TITLE)
     fill = {"condition": {"test": "datum.hollow", "value": PAGE}, "value": ACCENT}
     layers = [
         layer(_REACH, {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}}, only="bounded"),
@@ -284,6 +287,60 @@ def histogram_2d(
     place = {"x": across, "x2": {"field": "right"}, "y": up, "y2": {"field": "high"}}
     bins = layer({"type": "rect", "color": ACCENT}, {**place, "fillOpacity": strength}, tip=True)
     return picture([bins], values, titles, size=(SQUARE, SQUARE), sides=(68, 8, 12, 46))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A test of `quadrants`."""
+
+    name: str
+    across: float
+    up: float
+    half: float  # Half the length of its error bar.
+    filled: bool
+
+
+def quadrants(points: Sequence[Point], heads: tuple[str, str], counts: Sequence[int]) -> Drawing:
+    """Draw points with error bars around 0, and a number in each corner.
+
+    heads: titles of the axes.
+    counts: numbers in the upper left, upper right, lower left and lower right corner.
+    """
+    values: Values = [
+        {
+            "name": one.name, "across": one.across, "up": one.up, "low": one.up - one.half,
+            "high": one.up + one.half, "filled": one.filled, "across_text": f"{one.across:.3g}",
+            "up_text": f"{one.up:.3g}", "interval": f"{one.up - one.half:.3g} to {one.up + one.half:.3g}",
+        }
+        for one in points
+    ]  # fmt: skip
+    values[0]["first"] = True
+    reach = [1.1 * max(abs(value[name]) for value in values for name in some) or 1.0
+             for some in (("across",), ("low", "high"))]  # fmt: skip
+    style: Spec = {"gridColor": ZERO, "format": ".3~g", **TITLE}
+    titles = [shorten(head, SQUARE) for head in heads]
+    across, up = (
+        number_axis(name, (-size, size), ticks=5, title=title, **{f"title{side}": place}, **style)
+        for name, size, title, side, place in zip(
+            ("across", "up"), reach, titles, "YX", (31.0, -52.0), strict=True
+        )
+    )
+    place: Spec = {"x": across, "y": up}
+    fill = {"condition": {"test": "datum.filled", "value": ACCENT}, "value": PAGE}
+    places = product((14, SQUARE - 12), (("left", 6), ("right", SQUARE - 6)))
+    corner: Spec = {"type": "text", "color": MUTED, "fontSize": 15}
+    corners = [
+        layer(
+            corner | {"align": side, "text": str(count)}, {"x": {"value": x}, "y": {"value": y}}, only="first"
+        )
+        for count, (y, (side, x)) in zip(counts, places, strict=True)
+    ]
+    bars = layer(
+        {"type": "rule", "color": QUIET}, {"x": across, "y": {**up, "field": "low"}, "y2": {"field": "high"}}
+    )
+    dots = layer(_DOT, {**place, "fill": fill}, tip=True)
+    shown = {"name": "Test", "across_text": titles[0], "up_text": titles[1], "interval": "95% CI"}
+    return picture([bars, *corners, dots], values, shown, size=(SQUARE, SQUARE), sides=(68, 8, 12, 46))
 
 
 def click_rates(values: Values, titles: Mapping[str, str]) -> Drawing:

@@ -191,8 +191,8 @@ def latex_table(table: ReportTable) -> str:
         for row in rows:
             lines.append(_latex_row([visible(row.name, limit=400), *map(cell_text, row.cells)]))
             ends = [
-                span(cell.low, cell.high)
-                if isinstance(cell, Estimate) and cell.value is not None and cell.has_interval
+                _ends(cell)
+                if isinstance(cell, Estimate | Share) and cell.value is not None and cell.low is not None
                 else ""
                 for cell in row.cells
             ]

@@ -1,0 +1,115 @@
+"""From Python: whether an offline metric tells better past tests from worse."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from clickassay.api.given import Place
+from clickassay.api.run import Chart
+from clickassay.api.screen.parts import Part, on_screen
+from clickassay.api.screen.python import for_python
+from clickassay.api.screen.result import Result
+from clickassay.core.contracts.experiments import EXPERIMENT_ORDER, EXPERIMENTS
+from clickassay.core.errors import ReportError
+from clickassay.core.files.output import SETTINGS_FILE, place_to_write, published_folder, write_json
+from clickassay.core.files.tables import write_table, writing_tables
+from clickassay.core.provenance import versions
+from clickassay.core.text.words import did_you_mean, sentence
+from clickassay.report.writers.page import write_study
+from clickassay.studies.experiments.report import (
+    build_experiments_report,
+    order_figures,
+    order_table,
+    tests_figures,
+)
+from clickassay.studies.experiments.words import Experiments, answer, read_sentence, sentences
+
+
+class ExperimentsResult(Result):
+    """Past tests, and whether metrics tell the better ones from the worse; prints sentences and metrics.
+
+    Parameters
+    ----------
+    found
+        The numbers.
+    """
+
+    def __init__(self, found: Experiments) -> None:
+        self.found = found
+
+    @property
+    def answer(self) -> str:
+        """Whether the current metric tells better tests from worse; without a full stop."""
+        return answer(self.found)
+
+    @property
+    def experiments(self) -> pl.DataFrame:
+        """A row for each test and metric: the difference, and of what users did its interval and p-value."""
+        return self.found.sheet.tests.experiments()
+
+    @property
+    def order(self) -> pl.DataFrame:
+        """A row for each metric: pairs in order, calls, difference from the current one, kind of answer."""
+        return self.found.order
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The tables by their names: experiments and experiment_order."""
+        return {EXPERIMENTS.name: self.experiments, EXPERIMENT_ORDER.name: self.order}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The content of the JSON document: the answer in words, and the tables."""
+        told = {
+            "answer": self.answer,
+            "sentences": list(sentences(self.found)),
+            "current": self.found.current,
+        }
+        sheet = self.found.sheet
+        read = {"errors_from": sheet.errors_from, "ignored": sheet.ignored, "left_out": sheet.left_out}
+        return told | read | {name: table.to_dicts() for name, table in self.tables.items()}
+
+    @for_python
+    def chart(self, name: str = "tests") -> Chart:
+        """Return a picture: `tests` (metric against users) or `order` (pairs in order by metric).
+
+        Raises
+        ------
+        ReportError
+            If there is no such picture.
+        """
+        known = {one.name: one for one in (*tests_figures(self.found), *order_figures(self.found))}
+        if name not in known:
+            raise ReportError(f"no chart {name!r}; {did_you_mean(name, known)}")
+        found = known[name]
+        return Chart(name, found.title, found.alt, str(found.drawing.svg))
+
+    @for_python
+    def save(self, folder: Place, *, force: bool = False) -> Path:
+        """Write a report, and the tables as Parquet, CSV and LaTeX, into a new folder; return it.
+
+        Raises
+        ------
+        OutputError
+            If the folder exists (without `force`, or not ours), or cannot be written.
+        """
+        return self.write(place_to_write(folder), force=force)
+
+    def write(self, out: Path, *, force: bool, command: str = "") -> Path:
+        """Write as `save` does; `command` is recorded as what made them."""
+        report = build_experiments_report(self.found, command=command)
+        with published_folder(out, force=force) as folder, writing_tables():
+            for name, table in self.tables.items():
+                write_table(table, folder / f"{name}.parquet")
+            write_study(report, folder)
+            write_json(folder / SETTINGS_FILE, {"command": command, "versions": versions()})
+        return out
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the answer, what the tests show, and the table of metrics."""
+        yield sentence(self.answer)
+        yield from sentences(self.found)
+        yield read_sentence(self.found)
+        yield from on_screen(order_table(self.found))
