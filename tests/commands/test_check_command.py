@@ -17,6 +17,7 @@ from support.runs.sample_run import sample
 
 HOSTILE = "\x1b[31mred\x1b[0m\u202e[bold]"
 PAGE = ROOT / "docs" / "reference" / "check.md"
+PAST_TESTS = ROOT / "data_samples" / "past_tests.csv"
 
 
 @pytest.fixture(scope="module")
@@ -199,3 +200,32 @@ def test_the_page_names_every_quantity_state_option_default_and_key_of_the_docum
     told = json.loads(checked(sample(), "--json").out)
     keys = [*told, *told["rules"][0]]
     assert [key for key in keys if f"`{key}`" not in page] == []
+
+
+# ---- past tests -------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("rule", "code", "state"),
+    [
+        ("tests(NDCG) >= 0.6", 0, "holds"),  # 0.770, interval 0.635 to 0.906
+        ("tests(NDCG) >= 0.7", 0, "open"),
+        ("tests(changed) >= 0.7", 1, "broken"),  # 0.498, interval 0.343 to 0.653
+    ],
+)
+def test_a_rule_on_past_tests_is_judged_by_its_interval(whole, rule, code, state):
+    ended = checked(whole, *with_rules(rule), "--past-tests", PAST_TESTS, "--json")
+    assert ended.code == code
+    assert [one["state"] for one in json.loads(ended.out)["rules"]] == [state]
+
+
+def test_a_rule_on_past_tests_needs_them_and_a_metric_of_theirs(whole, tmp_path, monkeypatch):
+    assert "give --past-tests FILE" in tiny.refusal("check", whole, *with_rules("tests(NDCG) >= 0.6"))
+    line = tiny.refusal("check", whole, *with_rules("tests(NDGC) >= 0.6"), "--past-tests", PAST_TESTS)
+    assert "past tests have no metric NDGC; did you mean NDCG" in line
+    few = tmp_path / "few.csv"
+    few.write_text("experiment,difference,NDCG\na,1,1\nb,2,2\n")
+    ended = checked(whole, *with_rules("tests(NDCG) >= 0.6"), "--past-tests", few)
+    assert ended.code == 1
+    assert "fewer than 10 groups of tests" in ended.out
+    (tmp_path / "clickassay.toml").write_text(f'[inputs]\npast_tests = "{PAST_TESTS}"\n')
+    monkeypatch.chdir(tmp_path)
+    assert checked(whole, *with_rules("tests(NDCG) >= 0.6")).code == 0

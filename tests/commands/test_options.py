@@ -31,7 +31,8 @@ ALL = dict(commands())
 CHOOSING = {f"clicks {name}" for name in ("compare", "fit", "judgments")}
 NARROWER = {
     "depth": {"check", "diff", "power", "audit", "learn", "plan", *CHOOSING},
-    "metric": {"diff", "plan"},
+    "metric": {"diff", "experiments", "plan"},
+    "margin": {"experiments"},
     "click_metric": {"audit", "diff", "learn", "power"},
     "click_models": {"clicks compare"},
     "max_grade": {"import judgments", "judges"},

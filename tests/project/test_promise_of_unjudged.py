@@ -21,8 +21,8 @@ def row_of(world, holes):
     return f"| {world} | {holes} | {100 * rules[0]['coverage']:.1f}% | {' | '.join(errors)} | {held} |"
 
 
-def test_the_table_of_the_page_is_the_committed_result():
-    rows = [row_of(world, holes) for world in ("cascade", "rbp", "web", "null") for holes in HOLES]
+def test_the_table_of_the_page_is_of_the_committed_result():
+    rows = [row_of(world, holes) for world in ("cascade", "web") for holes in HOLES]
     assert "\n".join(rows) in PAGE
 
 

@@ -5,6 +5,7 @@ What answers a question is imported when it is asked, so that `--help` is quick.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -39,6 +40,7 @@ ClickMetric = Annotated[str, Help("Click metric to predict.", metavar="NAME")]
 Market = Annotated[str | None, Help("Market.", "the report's")]
 Depth = Annotated[int | None, Help("Top K results.", "the report's", metavar="K")]
 Judge = Annotated[str | None, Help("Judge.", "the report's")]
+Column = Annotated[Names, Help("Names of columns, as ``past_tests.difference=clicks``.", is_option=False)]
 Bar = Annotated[Told, Help("As `run` takes it.", is_option=False)]
 
 _MOST_FOLDS = 1000
@@ -178,6 +180,11 @@ def check(
     market: Market = None,
     depth: Depth = None,
     judge: Judge = None,
+    past_tests: Annotated[
+        Table,
+        Help("Past A/B tests, for rules on tests.", also="As `experiments` takes them.", is_option=False),
+    ] = None,
+    column: Column = (),
 ) -> "CheckResult":
     """Check a run against rules.
 
@@ -197,15 +204,20 @@ def check(
     """
     from clickassay.api.studies.check import CheckResult
     from clickassay.core.records import SampleChoice
+    from clickassay.findings.run import run_at
     from clickassay.studies.runs_compared.gate.check import DEFAULT_RULES, check_run
-    from clickassay.studies.runs_compared.gate.grammar import parse_rules, read_rules_file
+    from clickassay.studies.runs_compared.gate.grammar import Limit, parse_rules, read_rules_file
+    from clickassay.studies.runs_compared.gate.quantities import TESTS
 
     texts = read_rules_file(rules) if isinstance(rules, Path) else several(rules)
     if rules is None:
         texts = DEFAULT_RULES
     if not texts:
         raise SettingsError("rules is empty; give a rule, or omit rules for the default")
-    outcomes = check_run(run_or_folder(run), parse_rules(tuple(texts)), SampleChoice(market, depth, judge))
+    parsed, place = parse_rules(tuple(texts)), run_or_folder(run)
+    if past_tests is not None and any(isinstance(one, Limit) and one.quantity == TESTS for one in parsed):
+        place = replace(run_at(place), past_tests=experiments(past_tests, column=column).order)
+    outcomes = check_run(place, parsed, SampleChoice(market, depth, judge))
     return CheckResult(outcomes, strict=strict, name=named_run(run))
 
 
@@ -357,9 +369,7 @@ def experiments(
         float, Help("Points of pairs in order below which metrics count as equal.", metavar="POINTS")
     ] = 5.0,
     level: Annotated[float, Help("Confidence level of columns ci_low and ci_high.")] = 0.95,
-    column: Annotated[
-        Names, Help("Names of columns, as ``past_tests.difference=clicks``.", is_option=False)
-    ] = (),
+    column: Column = (),
     progress: Bar = False,
 ) -> "ExperimentsResult":
     """Learn from past A/B tests whether an offline metric tells better changes from worse.

@@ -169,7 +169,7 @@ def inputs_of(*names: str, metavar: str = "") -> Group:
         place = OF_ENGINE if name in ("searches", "clicks") else OF_STORE
         options.append(declared_option(name, Annotated[str | None, shown, place]))
     for name in names:
-        text = f"Instead of {metavar or f'--{name}'}: a SELECT, or a FILE.sql with one."
+        text = f"Instead of {metavar or '--' + name.replace('_', '-')}: a SELECT, or a FILE.sql with one."
         shown = typer.Option(metavar="SQL", help=text, rich_help_panel=_PANEL)
         options.append(declared_option(f"{name}_sql", Annotated[str | None, shown]))
     shown = typer.Option(metavar="FILE.duckdb", help="DuckDB database for the SQL.", rich_help_panel=_PANEL)

@@ -80,6 +80,8 @@ class Run:
     # what to judge; and why its report has no pictures. Empty otherwise.
     undecided: tuple[str, ...] = ()
     undrawn: str = ""
+    # What offline metrics say of past tests, as `contracts.experiments.EXPERIMENT_ORDER`; None = none given.
+    past_tests: pl.DataFrame | None = None
 
     @property
     def called(self) -> str:

@@ -33,9 +33,9 @@ KEYWORDS = frozenset({
     "actions", "alpha", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by",
     "clicks", "comparisons", "cv_folds", "difference", "expected", "fail_above", "files", "force",
     "gains", "gamma", "grade_map", "grades", "judge", "judgments", "known", "level", "market", "n_queries",
-    "n_searches", "objective", "others", "out", "outcomes", "pair", "plan", "power", "queries",
-    "rankings", "rel", "rules", "scores", "searches", "splits", "store", "strict", "tests", "utilities", "value",
-    "world",
+    "n_searches", "objective", "others", "out", "outcomes", "pair", "past_tests", "plan", "power",
+    "queries", "rankings", "rel", "rules", "scores", "searches", "splits", "store", "strict", "tests",
+    "utilities", "value", "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
 

@@ -16,7 +16,7 @@ from clickassay.core.errors import ReportError
 from clickassay.core.files.output import SETTINGS_FILE, place_to_write, published_folder, write_json
 from clickassay.core.files.tables import write_table, writing_tables
 from clickassay.core.provenance import versions
-from clickassay.core.text.words import did_you_mean, sentence
+from clickassay.core.text.words import did_you_mean
 from clickassay.report.writers.page import write_study
 from clickassay.studies.experiments.report import (
     build_experiments_report,
@@ -61,7 +61,7 @@ class ExperimentsResult(Result):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The content of the JSON document: the answer in words, and the tables."""
+        """The content of the JSON document: the answer in words, what users did, and the metrics."""
         told = {
             "answer": self.answer,
             "sentences": list(sentences(self.found)),
@@ -69,7 +69,8 @@ class ExperimentsResult(Result):
         }
         sheet = self.found.sheet
         read = {"errors_from": sheet.errors_from, "ignored": sheet.ignored, "left_out": sheet.left_out}
-        return told | read | {name: table.to_dicts() for name, table in self.tables.items()}
+        users = self.experiments.filter(kind="click")
+        return told | read | {"experiments": users.to_dicts(), "experiment_order": self.order.to_dicts()}
 
     @for_python
     def chart(self, name: str = "tests") -> Chart:
@@ -109,7 +110,7 @@ class ExperimentsResult(Result):
 
     def parts(self) -> Iterator[Part]:
         """Yield the answer, what the tests show, and the table of metrics."""
-        yield sentence(self.answer)
+        yield self.answer if self.answer.endswith("?") else f"{self.answer}."
         yield from sentences(self.found)
         yield read_sentence(self.found)
         yield from on_screen(order_table(self.found))

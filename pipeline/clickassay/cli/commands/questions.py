@@ -95,6 +95,8 @@ def check(
         list[str] | None, typer.Option("--rule", metavar="TEXT", help="A rule; repeat for several.")
     ] = None,
     given: Annotated[Given, options_of(questions.check, but=("run",))],
+    inputs: Annotated[Inputs, inputs_of("past_tests")],
+    settings: Annotated[Settings, settings_of("column")],
     runs: Annotated[ProjectRuns, project_runs()],
     run_folder: Annotated[
         Path | None, typer.Argument(metavar="RUN", help=f"A run folder. [default: the last run of {PROJECT}]")
@@ -108,7 +110,7 @@ def check(
 
     `coverage >= 0.8`, `queries >= 500`, `health == "ok"`, `mean(ERR) >= 0.4`,
     `correlation(ERR, MeanRR) >= 0.3`, `difference(ERR, NDCG, MeanRR) >= 0`,
-    `not worse than reports/last`
+    `tests(NDCG) >= 0.6` (past A/B tests), `not worse than reports/last`
 
     Without rules, here or in the project file: `health != "finding"` and `queries >= 50`.
 
@@ -135,7 +137,8 @@ def check(
             for text in texts
             if earlier or LAST not in text
         )
-    found = asked(questions.check, given, run=folder, rules=texts)
+    past = {"past_tests": inputs.sources.get("past_tests"), "column": settings.column}
+    found = asked(questions.check, given, run=folder, rules=texts, **past)
     write_json(found.facts) if json else show(found.parts())
     conclude(is_finding=not found.passed, stderr=json)
 
@@ -223,9 +226,8 @@ def experiments(
 ) -> None:
     """Learn from past A/B tests whether an offline metric tells better changes from worse.
 
-    A row for each test: experiment, difference and error of what users did (or ci_low and ci_high, or
-    p_value), and the difference of each offline metric. All are treatment minus control. Optional: group
-    (tests of one idea) and changed (share of rankings that changed). --out also writes a report.
+    A row for each test: experiment, difference and error (or ci_low and ci_high, or p_value) of what users
+    did, and the difference of each offline metric; group: tests of one idea. --out also writes a report.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Does a metric tell better tests from worse: pairs in order, calls, and metrics compared (method 12)."""
+"""Does a metric tell better tests from worse: pairs in order, calls, and metrics compared (method 11)."""
 
 import math
 from dataclasses import dataclass

@@ -182,7 +182,9 @@ class _Reader:
                         "leave the cell empty"
                     )  # fmt: skip
                 numbers[place] = number
-                signs.setdefault(isinstance(cell, str) and "%" in cell, f"{name} “{visible(cell)}”")
+                has_sign = isinstance(cell, str) and "%" in cell
+                if has_sign not in signs:
+                    signs[has_sign] = f"{name} “{visible(cell)}”"
             found[name] = numbers
         if len(signs) == 2:
             raise self.wrong(

@@ -111,11 +111,13 @@ def calls_sentence(found: Experiments) -> str:
     row, name = found.row, visible(found.current)
     if not row["moved"]:
         return ""
+    is_whole = row["moved"] == found.sheet.tests.moved.sum()
+    known = f"these {row['moved']}" if is_whole else f"the {row['moved']} with a value of {name}"
     better, worse = (row[f"{call}_right"] + row[f"{call}_wrong"] for call in ("better", "worse"))
     right = row["better_right"] + row["worse_right"]
     if better == row["moved"]:
         return (
-            f"{name} called all {better} of these better, and {row['better_right']} were: always saying "
+            f"Of {known}, {name} called all better, and {_were(row['better_right'])}: always saying "
             "“better” gets as many. Its warnings were never tested."
         )
     always = f"always saying “better” {row['always_better']}"
@@ -126,8 +128,9 @@ def calls_sentence(found: Experiments) -> str:
         for one in found.others.filter(pl.col("moved") == row["moved"]).head(MOST_NAMED).to_dicts()
     ]
     return (
-        f"Of these {row['moved']}, {name} called {better} better ({row['better_right']} were) and {worse} "
-        f"worse ({row['worse_right']} were){also}: {right} right. Beside it: {', '.join([*beside, always])}."
+        f"Of {known}, {name} called {better} better ({_were(row['better_right'])}) and "
+        f"{worse} worse ({_were(row['worse_right'])}){also}: {right} right. "
+        f"Beside it: {', '.join([*beside, always])}."
     )
 
 
@@ -218,6 +221,10 @@ def _share_with_interval(row: Row) -> str:
     decimals = 1 if 50 in (round(low), round(high)) else 0  # on which side of a coin it ends
     ends = f"{number(low, decimals)} to {number(high, decimals)}"
     return f"{_percent(row['in_order'])} of pairs (95% CI {ends})"
+
+
+def _were(amount: int) -> str:
+    return f"{amount} {'was' if amount == 1 else 'were'}"
 
 
 def _percent(share: float) -> str:

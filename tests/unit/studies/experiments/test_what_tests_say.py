@@ -60,7 +60,7 @@ def test_too_few_tests_have_calls_alone_and_say_how_many_more():
     assert answer == "Too few tests to know whether NDCG tells better from worse"
     assert "add 6 more tests of other ideas: the order of tests needs 10 groups, and there are 4" in text
     assert "of pairs" not in text
-    assert "Of these 4, NDCG called 3 better (3 were) and 1 worse (1 were): 4 right." in text
+    assert "Of these 4, NDCG called 3 better (3 were) and 1 worse (1 was): 4 right." in text
     _, _, text = told(sheet([1], [1]))
     assert "there is 1." in text
     _, _, text = told(sheet(noise(0), noise(0), group="one idea"))
@@ -89,7 +89,7 @@ def test_where_all_were_called_better_its_warnings_were_never_tested():
     users = np.abs(noise(2)) + 0.5
     users[0] = -1
     _, _, text = told(sheet(users, 0.1 * np.abs(noise(3)) + users.clip(0)))
-    assert "NDCG called all 24 of these better, and 23 were: always saying “better” gets as many" in text
+    assert "Of these 24, NDCG called all better, and 23 were: always saying “better” gets as many" in text
     assert "test a change that NDCG dislikes" in text
     ndcg = np.where(np.arange(24) == 1, -1, 1) * (np.abs(noise(3)) + users.clip(0))
     assert "called all" not in told(sheet(users, ndcg))[2]
@@ -137,6 +137,7 @@ def test_what_was_left_out_is_counted_and_named():
     assert "Excluded, without a difference of users: t005." in text
     assert "1 test without a value of NDCG excluded." in text
     assert "of 20 tests changed" in text
+    assert "with a value of NDCG, NDCG called" in text
     whole = told(sheet(noise(0), noise(0)))[2]
     assert "excluded" not in whole.lower()
     none = told(sheet(noise(0), noise(0)).drop("error"))[2]

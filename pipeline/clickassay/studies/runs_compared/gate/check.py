@@ -25,6 +25,7 @@ from clickassay.report.tables import caution_reason
 from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState
 from clickassay.studies.runs_compared.gate.quantities import (
     CORRELATION,
+    TESTS,
     WITHIN_QUERIES,
     RunQuantity,
     click_metric,
@@ -205,13 +206,16 @@ def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
         together = replace(key, market=EVERY)
         if wanted.market is None and rule.quantity in WITHIN_QUERIES and together in run.places:
             key = together
+        if rule.quantity == TESTS and rule.place != SampleChoice():
+            raise SettingsError("past tests belong to no sample; remove what follows `for`")
         quantity = read_quantity(rule.quantity, run, key, rule.names)
     except (SettingsError, ReportError) as error:
         raise type(error)(f"rule {rule.text!r}: {error}") from error
     state = limit_state(rule.quantity, quantity, rule.comparison, rule.limit)
     plain = state_of(quantity, rule.comparison, rule.limit)
     reason = _reason(quantity, state, rule) if state == plain else _UNCERTAIN
-    return Outcome(rule.text, state, reason, key, quantity, rule.comparison, rule.limit)
+    sample = None if rule.quantity == TESTS else key
+    return Outcome(rule.text, state, reason, sample, quantity, rule.comparison, rule.limit)
 
 
 def _state(run: Run, rule: RunState) -> Outcome:

@@ -201,6 +201,16 @@ def _agreement(run: Run, key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     return _row_of(run, rows, "value", f"agreement of {first} and {second}", key)
 
 
+def _tests(run: Run, _key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
+    if run.past_tests is None:
+        raise SettingsError("no past tests; give --past-tests FILE, or write past_tests = … under [inputs]")
+    metrics, name = run.past_tests["editorial_metric"].to_list(), names[0].strip('"')
+    if name not in metrics:
+        raise SettingsError(f"past tests have no metric {name}; {did_you_mean(name, metrics)}")
+    row = run.past_tests.filter(editorial_metric=name).row(0, named=True)
+    return RunQuantity(row["in_order"], row["ci_low"], row["ci_high"], row["caution"], row["reason"])
+
+
 def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> RunQuantity:
     if rows.is_empty():
         raise SettingsError(
@@ -210,6 +220,9 @@ def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey
     reason = row.get("reason") or ("the run has no value" if row[column] is None else None)
     return RunQuantity(row[column], row["ci_low"], row["ci_high"], row["caution"], reason)
 
+
+TESTS = "tests"
+"""The quantity of past tests, which belong to no sample of the run."""
 
 _METRIC, _CLICK, _JUDGE = "METRIC", "CLICK METRIC", "JUDGE"
 _ALL = (
@@ -242,6 +255,8 @@ _ALL = (
              partial(_paired, table=DIFFERENCES.name, column="exact", what="closed form of {} with {}")),
     Quantity("agreement", (_JUDGE, _JUDGE), "quadratic kappa of two judges, on what both judged", -1, 1,
              _agreement),
+    Quantity(TESTS, (_METRIC,), "share of pairs of past tests that the metric puts in order; a coin: 0.5",
+             0, 1, _tests),
 )  # fmt: skip
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType({one.name: one for one in _ALL})
@@ -253,7 +268,7 @@ CORRELATION = "correlation"
 WITHIN_QUERIES = ("within", "within_difference")
 """Quantities that all markets together have."""
 
-SIZES = frozenset(one.name for one in _ALL if not one.arguments)
+SIZES = frozenset(one.name for one in _ALL if not one.arguments or one.read is _tests)
 """Quantities that a run has even if nothing is judged."""
 
 
