@@ -25,6 +25,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("examples")
     for file in SAMPLES.glob("*.parquet"):
         shutil.copy(file, place)
+    shutil.copy(ROOT / "data_samples" / "past_tests.csv", place)
     shutil.copytree(sample(), place / "reports" / "june")
     for name, grade in (("people", 3), ("model", 2)):
         (place / f"{name}.csv").write_text(f"query,url,grade\nq,a,{grade}\nq,b,0\nr,a,1\nr,c,2\n")

@@ -112,11 +112,19 @@ def test_three_commands_lead_from_a_folder_of_files_to_a_report(tmp_path, monkey
     rows = "".join(f"{query},{url},{grade}\n" for query, url, grade in labels)
     for file in ("people.csv", "model.csv"):
         Path(file).write_text(f"query,url,grade\n{rows}", encoding="utf-8")
+    shutil.copy(ROOT / "data_samples" / "past_tests.csv", "tests.csv")
     lists = [f"{query.replace(' ', '')} 0 {url} {grade}" for query, url, grade in labels]
     Path("judged.qrels").write_text("\n".join(lists), encoding="utf-8")
     Path("ours.run").write_text("\n".join(f"{one} 1 ours" for one in lists), encoding="utf-8")
     others = [code for row in rows_of_commands(PARTS["Eight commands"]) for code in row if " " in code]
-    assert {code.split()[0] for code in others} == {"diff", "check", "evaluate", "judges", "audit"}
+    assert {code.split()[0] for code in others} == {
+        "diff",
+        "check",
+        "evaluate",
+        "judges",
+        "experiments",
+        "audit",
+    }
     for code in others:
         words = [STANDS_FOR.get(word, word) for word in shlex.split(code)]
         ended = CliRunner().invoke(app, words)
@@ -207,7 +215,7 @@ def test_every_question_has_a_command_with_options_that_exist():
     assert named_by(QUESTIONS) == set(typer.main.get_command(app).commands)
 
 
-def test_the_readme_has_seven_of_these_rows():
+def test_the_readme_has_eight_of_these_rows():
     assert len(rows_of_commands(PARTS["Eight commands"])) == 8
     assert named_by(PARTS["Eight commands"]) < named_by(QUESTIONS)
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from clickassay.inputs.simulate.simulation import simulate
 from support.logs import tiny
-from support.places import IMPORTED
+from support.places import IMPORTED, ROOT
 
 QUICK = ("--iterations", "20", "--click-models", "none", "-q")
 GRADES, RESULTS, QUERIES = 5, 12, 40
@@ -35,6 +35,8 @@ def staged(place):
     _rankings(place)
     _plans(place)
     _foreign(place)
+    past = pl.read_csv(ROOT / "data_samples" / "past_tests.csv")
+    past.with_columns(purchases="difference").write_csv(place / "past_tests.csv")
     (place / "rules.toml").write_text('rules = ["queries >= 10", "coverage >= 0.5"]\n')
     (place / "strict.toml").write_text("depth = [5]\n")
     return place
