@@ -19,7 +19,7 @@ def test_it_answers_first_and_says_what_was_read():
     lines = tiny.said_by("experiments", SHEET, "--current", "NDCG", "-q").splitlines()
     assert lines[0] == "NDCG tells better tests from worse."
     assert lines[1].startswith("Of two tests, NDCG prefers the one that did better in 77% of pairs")
-    assert "Offline metrics: NDCG and ERR; errors from error; ignored columns: users." in lines
+    assert "Offline metrics: NDCG and ERR; errors from column error; ignored columns: users." in lines
 
 
 def test_of_the_sample_one_named_as_moved_in_twenty_may_not_have():

@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import polars as pl
 
 from clickassay.api.screen.parts import Part, ShownTable
-from clickassay.api.screen.python import in_python
+from clickassay.api.screen.python import for_python, in_python
+from clickassay.core.files.output import place_to_write
 
 
 class Result(ABC):
@@ -43,3 +45,22 @@ class Result(ABC):
         return (
             one.in_words(in_python) if isinstance(one, ShownTable) else in_python(one) for one in self.parts()
         )
+
+
+class SavedResult(Result):
+    """A result that is written into a folder of its own."""
+
+    @abstractmethod
+    def write(self, out: Path, *, force: bool, command: str = "") -> Path:
+        """Write as `save` does; `command` is recorded as what made them."""
+
+    @for_python
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write the tables, and the report if there is one, into a new folder; return it.
+
+        Raises
+        ------
+        OutputError
+            If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
+        """
+        return self.write(place_to_write(folder), force=force)

@@ -7,13 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python
-from clickassay.api.screen.result import Result
+from clickassay.api.screen.result import Result, SavedResult
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.output import place_to_write
 from clickassay.core.files.tables import write_tables
 from clickassay.core.settings import load_settings
 from clickassay.core.text.words import plural
@@ -75,7 +73,7 @@ def audit_grades(
     return ListAuditResult(audit_list(one_list(grades, others, scale.max_grade), scale), value)
 
 
-class AuditResult(Result):
+class AuditResult(SavedResult):
     """Values of conventions on the configurations of a run.
 
     Parameters
@@ -111,17 +109,6 @@ class AuditResult(Result):
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """Conventions and changes of all click metrics (docs/reference/audit.md)."""
         return {CONVENTIONS.name: self.audited.audited, CHANGED.name: self.audited.changed}
-
-    @for_python
-    def save(self, folder: Place, *, force: bool = False) -> Path:
-        """Write the tables into a new folder; return it.
-
-        Raises
-        ------
-        OutputError
-            If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
-        """
-        return self.write(place_to_write(folder), force=force)
 
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""

@@ -1,20 +1,19 @@
 """From Python: whether an offline metric tells better past tests from worse."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import Place
 from clickassay.api.run import Chart
 from clickassay.api.screen.parts import Part, on_screen
 from clickassay.api.screen.python import for_python
-from clickassay.api.screen.result import Result
+from clickassay.api.screen.result import SavedResult
 from clickassay.core.contracts.experiments import EXPERIMENT_ORDER, EXPERIMENTS
 from clickassay.core.errors import ReportError
-from clickassay.core.files.output import SETTINGS_FILE, place_to_write, published_folder, write_json
-from clickassay.core.files.tables import write_table, writing_tables
+from clickassay.core.files.tables import write_tables
 from clickassay.core.provenance import versions
 from clickassay.core.text.words import did_you_mean
 from clickassay.report.writers.page import write_study
@@ -27,7 +26,7 @@ from clickassay.studies.experiments.report import (
 from clickassay.studies.experiments.words import Experiments, answer, read_sentence, sentences
 
 
-class ExperimentsResult(Result):
+class ExperimentsResult(SavedResult):
     """Past tests, and whether metrics tell the better ones from the worse; prints sentences and metrics.
 
     Parameters
@@ -87,25 +86,11 @@ class ExperimentsResult(Result):
         found = known[name]
         return Chart(name, found.title, found.alt, str(found.drawing.svg))
 
-    @for_python
-    def save(self, folder: Place, *, force: bool = False) -> Path:
-        """Write a report, and the tables as Parquet, CSV and LaTeX, into a new folder; return it.
-
-        Raises
-        ------
-        OutputError
-            If the folder exists (without `force`, or not ours), or cannot be written.
-        """
-        return self.write(place_to_write(folder), force=force)
-
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""
         report = build_experiments_report(self.found, command=command)
-        with published_folder(out, force=force) as folder, writing_tables():
-            for name, table in self.tables.items():
-                write_table(table, folder / f"{name}.parquet")
-            write_study(report, folder)
-            write_json(folder / SETTINGS_FILE, {"command": command, "versions": versions()})
+        info = {"command": command, "versions": versions()}
+        write_tables(out, self.tables, info, also=partial(write_study, report), force=force)
         return out
 
     def parts(self) -> Iterator[Part]:

@@ -1,6 +1,7 @@
 """From Python: how well judges agree, from judgments alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,10 @@ import polars as pl
 
 from clickassay.api.given import Names, several
 from clickassay.api.screen.parts import Part, on_screen
-from clickassay.api.screen.result import Result
+from clickassay.api.screen.result import SavedResult
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.output import SETTINGS_FILE, place_to_write, published_folder, write_json
 from clickassay.core.files.scratch import scratch_file
-from clickassay.core.files.tables import as_csv, write_table, writing_tables
+from clickassay.core.files.tables import as_csv, write_tables
 from clickassay.core.provenance import versions
 from clickassay.core.text.words import plural
 from clickassay.inputs.frames import Frame, of_dict
@@ -59,7 +59,7 @@ def rating_options(
     return RatingOptions(grade_map=several(grade_map), max_grade=max_grade, judges=own)
 
 
-class JudgesResult(Result):
+class JudgesResult(SavedResult):
     """How well judges agree; prints the answer, each measure with its interval, and the shares of grades.
 
     Parameters
@@ -143,20 +143,13 @@ class JudgesResult(Result):
             "judged_again": again, **tables,
         }  # fmt: skip
 
-    def save(self, out: str | Path, *, force: bool = False) -> Path:
-        """Write a report, the tables as Parquet, and the sheet as `to_decide.csv`; return the folder."""
-        return self.write(place_to_write(out), force=force)
-
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""
         report = build_judges_report(self.found, self.at_least, command=command)
-        with published_folder(out, force=force) as folder, writing_tables():
-            for name, table in self.tables.items():
-                if name != "sheet":
-                    write_table(table, folder / f"{name}.parquet")
-            write_study(report, folder)
-            (folder / "to_decide.csv").write_text(as_csv(self.sheet), encoding="utf-8", newline="\n")
-            write_json(folder / SETTINGS_FILE, {"command": command, "versions": versions()})
+        tables = {name: table for name, table in self.tables.items() if name != "sheet"}
+        info = {"command": command, "versions": versions()}
+        texts = {"to_decide.csv": as_csv(self.sheet)}
+        write_tables(out, tables, info, texts=texts, also=partial(write_study, report), force=force)
         return out
 
     def parts(self) -> Iterator[Part]:

@@ -6,11 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, ShownTable
-from clickassay.api.screen.python import for_python
-from clickassay.api.screen.result import Result
-from clickassay.core.files.output import place_to_write
+from clickassay.api.screen.result import SavedResult
 from clickassay.core.files.tables import write_tables
 from clickassay.core.records import Sample
 from clickassay.core.text.words import capital, signed, span
@@ -23,7 +20,7 @@ AGREEMENT = {
 }
 
 
-class LearnResult(Result):
+class LearnResult(SavedResult):
     """Learned values, with the gain on queries that they were not learned from.
 
     Parameters
@@ -81,17 +78,6 @@ class LearnResult(Result):
             "warnings": list(self.study.warnings),
         }
         return told | {name: table.to_dicts() for name, table in self.tables.items()}
-
-    @for_python
-    def save(self, folder: Place, *, force: bool = False) -> Path:
-        """Write the tables into a new folder; return it.
-
-        Raises
-        ------
-        OutputError
-            If the folder exists (and `force` is not given, or it is not ours), or cannot be written.
-        """
-        return self.write(place_to_write(folder), force=force)
 
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""

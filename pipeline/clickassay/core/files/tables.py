@@ -5,7 +5,7 @@ import itertools
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -128,14 +128,17 @@ def write_tables(
     info: Mapping[str, object],
     *,
     texts: Mapping[str, str] | None = None,
+    also: Callable[[Path], object] | None = None,
     force: bool,
 ) -> None:
-    """Write tables as Parquet, texts by file name, and how they were made: a folder, whole or not at all."""
+    """Write tables as Parquet, texts by file name, what `also` writes, and how they were made, atomically."""
     with published_folder(out, force=force) as folder, writing_tables():
         for name, frame in tables.items():
             write_table(frame, folder / f"{name}.parquet")
         for name, text in (texts or {}).items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        if also is not None:
+            also(folder)
         write_json(folder / SETTINGS_FILE, info)
 
 

@@ -42,7 +42,7 @@ _KNOWN_WORDS = (
 _PART = re.compile(r"\s*(\S(?:(?!=[^=]*,).)*?)\s*=\s*([0-9]+|none)\s*(?:,|$)", re.DOTALL | re.IGNORECASE)
 _SPELLED = r"[-+]?[0-9]+(?:\.[0-9]+)?"
 _RANGE = re.compile(rf"({_SPELLED})?\s*\.\.\s*({_SPELLED})?")
-_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,(?!000$)[0-9]+")
+_DECIMAL_COMMA = re.compile(r"[-+]?(?:0,[0-9]+|[0-9]+,(?!000$)[0-9]+)")
 """Not 1,000, which may be a thousand."""
 
 
@@ -53,7 +53,7 @@ def qrels_grade(number: int) -> int:
 
 def value_key(text: str) -> str:
     """Return the key by which ratings are compared: ``10`` equals ``10.000`` and ``10,0``, Good good."""
-    number = _number(text)
+    number = spelled_number(text)
     if number is None:
         return " ".join(text.split()).casefold()
     return str(int(number)) if number == int(number) else repr(number)
@@ -90,7 +90,7 @@ class GradeMap:
         has_negative = any(-math.inf < end < 0 for low, high, _ in self.ranges for end in (low, high))
         if is_not_judged(key) and not has_negative:
             return NOT_JUDGED
-        number = _number(key)
+        number = spelled_number(key)
         if number is None:
             return None
         return next((grade for low, high, grade in reversed(self.ranges) if low <= number <= high), None)
@@ -141,7 +141,7 @@ def parse_cuts(text: str) -> GradeMap:
 
     Raises SettingsError if they are not rising numbers, at most 30.
     """
-    numbers = [_number(part) for part in text.split(",")]
+    numbers = [spelled_number(part) for part in text.split(",")]
     cuts = [number for number in numbers if number is not None]
     if len(cuts) < len(numbers) or len(cuts) > HIGHEST_GRADE or sorted(set(cuts)) != cuts:
         raise SettingsError(
@@ -186,7 +186,7 @@ def _by_map(places: Mapping[str, str], grade_map: GradeMap) -> dict[str, int]:
         if grades[key] is None:
             lacks = f"found the rating {key!r}, which --grade-map lacks; add {key}=GRADE, or {key}=none if"
             no_number = f"{place}: found the rating {key!r}; expected a number for --cuts"
-            is_map = grade_map.values or _number(key) is not None
+            is_map = grade_map.values or spelled_number(key) is not None
             more = f" and {len(places) - _MOST_LISTED:,} more" if len(places) > _MOST_LISTED else ""
             listed = ", ".join(list(places)[:_MOST_LISTED]) + more
             text = f"{place}: {lacks} nobody judged it (found: {listed})"
@@ -195,7 +195,7 @@ def _by_map(places: Mapping[str, str], grade_map: GradeMap) -> dict[str, int]:
 
 
 def _fault(places: Mapping[str, str], max_grade: int | None) -> tuple[str, str] | None:
-    numbers = {key: _number(key) for key in places}
+    numbers = {key: spelled_number(key) for key in places}
     for key, number in numbers.items():
         if number is None:
             return key, "a word, expected a whole grade"
@@ -267,7 +267,7 @@ def suggestion(keys: Sequence[str], max_grade: int | None = None) -> Suggestion:
     A grade keeps its value, unless all numbers are shares of 1 or gains 2^grade - 1, or most are beyond 5 on
     a scale with gaps.
     """
-    numbers = {key: number for key in keys if (number := _number(key)) is not None}
+    numbers = {key: number for key in keys if (number := spelled_number(key)) is not None}
     if min(numbers.values(), default=0) == NOT_JUDGED:
         numbers.pop(str(NOT_JUDGED))
     unjudged = [key for key in keys if key and key not in numbers and is_not_judged(key)]
@@ -356,7 +356,7 @@ def _graded_words(words: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
     return [(word, "?") for word in words[:_MOST_LISTED]], ""
 
 
-def _number(text: str) -> float | None:
+def spelled_number(text: str) -> float | None:
     """Return the finite number that a text spells in digits, perhaps with a decimal comma, or None."""
     if "," in text and _DECIMAL_COMMA.fullmatch(text.strip()):
         text = text.replace(",", ".")

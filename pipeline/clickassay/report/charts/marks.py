@@ -35,7 +35,7 @@ from clickassay.report.charts.vega import (
     picture,
     shorten,
 )
-from clickassay.report.model import Drawing
+from clickassay.report.model import Drawing, Figure
 
 Span = tuple[float, float]
 
@@ -224,6 +224,24 @@ def intervals(
     return picture(layers, values, titles, size=(265, STEP * max(1, len(values))), sides=(left, 6, 12, 42))
 
 
+def interval_figure(
+    name: str,
+    title: str,
+    estimates: Mapping[str, Estimate],
+    texts: IntervalHeads,
+    table: str,
+    marked: float = 0.0,
+) -> tuple[Figure, ...]:
+    """Return a picture of the estimates that have a value, as `intervals` draws it; () if there are none."""
+    known = {key: one for key, one in estimates.items() if one.value is not None}
+    if not known:
+        return ()
+    domain = common_domain(tuple(known.values()), [marked])
+    drawing = intervals(tuple(known), known, texts, domain=domain, marked=marked)
+    values = "; ".join(f"{key} {one.value:.3f}" for key, one in known.items())
+    return (Figure(name, title, f"{title}, with 95% CIs: {values}.", drawing, table),)
+
+
 def decile_lines(
     lines: Mapping[str, Mapping[int, Estimate]],
     main: str,
@@ -276,10 +294,7 @@ def histogram_2d(
     domains: ranges of both axes; both contain 0.
     heads: titles of the axes, without any text of a log.
     """
-    style: Spec = {"gridColor": ZERO, "format": ".3~g", **TITLE}
-    titled = [shorten(head, SQUARE) for head in heads]
-    across = number_axis("left", domains[0], ticks=5, title=titled[0], titleY=31.0, **style)
-    up = number_axis("low", domains[1], ticks=5, title=titled[1], titleX=-52.0, **style)
+    across, up = _square_axes(("left", "low"), domains, heads)
     strength = {
         "field": "draws", "type": "quantitative", "legend": None,
         "scale": {"type": "sqrt", "range": [0.15, 1], "zero": True},
@@ -317,14 +332,7 @@ def quadrants(points: Sequence[Point], heads: tuple[str, str], counts: Sequence[
     values[0]["first"] = True
     reach = [1.1 * max(abs(value[name]) for value in values for name in some) or 1.0
              for some in (("across",), ("low", "high"))]  # fmt: skip
-    style: Spec = {"gridColor": ZERO, "format": ".3~g", **TITLE}
-    titles = [shorten(head, SQUARE) for head in heads]
-    across, up = (
-        number_axis(name, (-size, size), ticks=5, title=title, **{f"title{side}": place}, **style)
-        for name, size, title, side, place in zip(
-            ("across", "up"), reach, titles, "YX", (31.0, -52.0), strict=True
-        )
-    )
+    across, up = _square_axes(("across", "up"), [(-size, size) for size in reach], heads)
     place: Spec = {"x": across, "y": up}
     fill = {"condition": {"test": "datum.filled", "value": ACCENT}, "value": PAGE}
     places = product((14, SQUARE - 12), (("left", 6), ("right", SQUARE - 6)))
@@ -339,8 +347,15 @@ def quadrants(points: Sequence[Point], heads: tuple[str, str], counts: Sequence[
         {"type": "rule", "color": QUIET}, {"x": across, "y": {**up, "field": "low"}, "y2": {"field": "high"}}
     )
     dots = layer(_DOT, {**place, "fill": fill}, tip=True)
-    shown = {"name": "Test", "across_text": titles[0], "up_text": titles[1], "interval": "95% CI"}
+    shown = {"name": "Test", "across_text": heads[0], "up_text": heads[1], "interval": "95% CI"}
     return picture([bars, *corners, dots], values, shown, size=(SQUARE, SQUARE), sides=(68, 8, 12, 46))
+
+
+def _square_axes(names: Sequence[str], domains: Sequence[Span], heads: Sequence[str]) -> tuple[Spec, Spec]:
+    style: Spec = {"ticks": 5, "gridColor": ZERO, "format": ".3~g", **TITLE}
+    titles = [shorten(head, SQUARE) for head in heads]
+    across = number_axis(names[0], domains[0], title=titles[0], titleY=31.0, **style)
+    return across, number_axis(names[1], domains[1], title=titles[1], titleX=-52.0, **style)
 
 
 def click_rates(values: Values, titles: Mapping[str, str]) -> Drawing:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.output import SETTINGS_FILE, published_folder, write_json
-from clickassay.core.files.tables import write_table, writing_tables
+from clickassay.core.files.tables import write_tables
 from clickassay.core.progress import Progress, silent
 from clickassay.core.provenance import versions
 from clickassay.core.text import escape
@@ -202,25 +202,16 @@ def write_evaluation(
         command=command,
         per_query=per_query,
     )
-    with published_folder(out, force=force) as folder, writing_tables():
-        for name, frame in frames.items():
-            write_table(frame, folder / f"{name}.parquet")
-        write_study(report, folder)
-        asked = {name: one for name, one in result.options.items() if name not in ("design", "classes")}
-        write_json(
-            folder / SETTINGS_FILE,
-            {
-                "command": command,
-                "settings": {
-                    name: str(one) if isinstance(one, Path) else one
-                    for name, one in (asked | dict(besides)).items()
-                },
-                "measures": [str(measure) for measure in result.evaluation.measures],
-                "conventions": dict(result.conventions),
-                "inputs": dict(result.inputs),
-                "versions": versions(),
-            },
-        )
+    asked = {name: one for name, one in result.options.items() if name not in ("design", "classes")}
+    settings = {
+        name: str(one) if isinstance(one, Path) else one for name, one in (asked | dict(besides)).items()
+    }
+    info = {
+        "command": command, "settings": settings,
+        "measures": [str(measure) for measure in result.evaluation.measures],
+        "conventions": dict(result.conventions), "inputs": dict(result.inputs), "versions": versions(),
+    }  # fmt: skip
+    write_tables(out, frames, info, also=partial(write_study, report), force=force)
 
 
 def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:

@@ -66,22 +66,21 @@ class PastTests:
     def experiments(self) -> pl.DataFrame:
         """Return all differences in the form of EXPERIMENTS."""
         half = ndtri((1 + CONFIDENCE) / 2) * self.error
-        unknown = np.full(len(self.names), np.nan)
-        columns = [("click", "difference", self.difference)]
-        columns += [("editorial", name, self.values[:, at]) for at, name in enumerate(self.metrics)]
-        columns += [] if self.changed is None else [("baseline", CHANGED, self.changed)]
-        frames = []
-        for kind, name, values in columns:
-            is_click = kind == "click"
-            ends = (self.error, values - half, values + half, self.p_value, self.p_adjusted)
-            own = ends if is_click else (unknown,) * len(ends)
-            numbers = dict(zip(("error", "ci_low", "ci_high", "p_value", "p_adjusted"), own, strict=True))
-            known = {"experiment": self.names, "group": self.ideas, "difference": values, **numbers}
-            moved = pl.when(pl.col("p_adjusted").is_not_null()).then(pl.lit(self.moved))
-            frame = pl.DataFrame(known).with_columns(pl.col(pl.Float64).fill_nan(None))
-            labels = {"kind": pl.lit(kind), "metric": pl.lit(name), "moved": moved}
-            frames.append(frame.with_columns(**labels))
-        return EXPERIMENTS.canonical(pl.concat(frames).select(one.name for one in EXPERIMENTS.columns))
+        key = {"experiment": self.names, "group": self.ideas}
+        users = pl.DataFrame(key | {
+            "kind": "click", "metric": "difference", "difference": self.difference, "error": self.error,
+            "ci_low": self.difference - half, "ci_high": self.difference + half, "p_value": self.p_value,
+            "p_adjusted": self.p_adjusted, "moved": self.moved,
+        }).with_columns(moved=pl.when(pl.col("p_adjusted").is_not_nan()).then("moved"))  # fmt: skip
+        values = dict(zip(self.metrics, self.values.T, strict=True))
+        values |= {} if self.changed is None else {CHANGED: self.changed}
+        said = pl.DataFrame(key | values).unpivot(
+            index=[*key], variable_name="metric", value_name="difference"
+        )
+        is_baseline = pl.col("metric") == CHANGED
+        kind = pl.when(is_baseline).then(pl.lit("baseline")).otherwise(pl.lit("editorial")).alias("kind")
+        every = pl.concat([users, said.with_columns(kind)], how="diagonal")
+        return EXPERIMENTS.canonical(every.with_columns(pl.col(pl.Float64).fill_nan(None)))
 
 
 @dataclass(frozen=True)

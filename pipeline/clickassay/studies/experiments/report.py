@@ -4,7 +4,7 @@ import numpy as np
 
 from clickassay.core.text.words import MINUS, visible
 from clickassay.findings.estimates import Estimate
-from clickassay.report.charts.marks import IntervalHeads, Point, common_domain, intervals, quadrants
+from clickassay.report.charts.marks import IntervalHeads, Point, interval_figure, quadrants
 from clickassay.report.charts.vega import apart
 from clickassay.report.model import Figure, Section, StudyReport
 from clickassay.report.tables import (
@@ -135,20 +135,13 @@ def tests_figures(found: Experiments) -> tuple[Figure, ...]:
 def order_figures(found: Experiments) -> tuple[Figure, ...]:
     """Draw the pairs in order of all metrics."""
     rows = [found.row, *found.others.to_dicts(), *found.order.filter(editorial_metric=CHANGED).to_dicts()]
-    known = {
+    shares = {
         _shown_name(row["editorial_metric"]): Estimate(row["in_order"], row["ci_low"], row["ci_high"])
-        for row in rows
-        if row["in_order"] is not None
+        for row in rows[:MOST_DRAWN]
     }
-    drawn = dict(list(known.items())[:MOST_DRAWN])
-    if not drawn:
-        return ()
-    title = "Pairs of tests in order, by metric"
-    values = "; ".join(f"{name} {one.value:.2f}" for name, one in drawn.items())
     heads = IntervalHeads("Share of pairs in order; a coin: 0.5")
-    domain = common_domain(tuple(drawn.values()), [COIN])
-    drawing = intervals(tuple(drawn), drawn, heads, domain=domain, marked=COIN)
-    return (Figure("order", title, f"{title}, with 95% CIs: {values}.", drawing, "experiment_order"),)
+    title = "Pairs of tests in order, by metric"
+    return interval_figure("order", title, shares, heads, "experiment_order", COIN)
 
 
 # ---- the page -----------------------------------------------------------------------------------

@@ -14,12 +14,13 @@ from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats
 from clickassay.core.special import ndtr, ndtri
-from clickassay.core.text.words import did_you_mean, listed, visible
+from clickassay.core.text.words import MINUS, did_you_mean, listed, visible
 from clickassay.inputs.columns import PAST_TESTS
 from clickassay.inputs.sources.fingerprint import Made
 from clickassay.inputs.sources.mapping import likely_columns, names_of, set_aside
 from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.tables import WholeInput, read_input
+from clickassay.inputs.text.grades import spelled_number
 from clickassay.inputs.types import NO_VALUE
 from clickassay.studies.experiments.order import PastTests
 
@@ -36,9 +37,6 @@ _SIZES = frozenset({
 
 _ROW = " row"
 """Name of the column of row numbers, which no column of a text file can have."""
-
-_COMMA = re.compile(r"[-+]?(?:0,\d+|\d+,(?!000$)\d+)")
-"""A decimal comma; ``1,000`` may be a thousand."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,7 @@ class _Reader:
             return list(dict.fromkeys(wanted))
         missing = [name for name in _OURS if name not in self.there]
         # what is probably ours under another name is proposed, and no metric
-        likely = set(
-            likely_columns(WHAT, missing, pl.Schema({one: pl.Float64() for one in numeric})).values()
-        )
+        likely = likely_columns(WHAT, missing, pl.Schema(dict.fromkeys(numeric, pl.Float64()))).values()
         found = [name for name in numeric if name not in likely and not _is_size(name)]
         if not found:
             raise self.wrong(
@@ -202,18 +198,16 @@ class _Reader:
     def _errors(self, read: Mapping[str, Floats], level: float) -> tuple[Floats, Floats, str]:
         """Return errors, p-values, and the columns that they come from; NaN where there is no usable one."""
         difference = read["difference"]
-        unknown = np.full(len(difference), np.nan)
         if "error" in read:
             error, errors_from = read["error"], "error"
         elif missing := [name for name in _ENDS if name not in read]:
             if len(missing) < len(_ENDS):
                 raise self.wrong(f"an interval needs both ends, and column {missing[0]} is missing")
-            if "p_value" not in read:
-                return unknown, unknown, ""
-            p = read["p_value"]
+            p = read.get("p_value", np.full(len(difference), np.nan))
             with np.errstate(divide="ignore", invalid="ignore"):
                 error = np.abs(difference) / -ndtri(p / 2)
-            return np.where(np.isfinite(error) & (error > 0), error, np.nan), p, "p_value"
+            error = np.where(np.isfinite(error) & (error > 0), error, np.nan)
+            return error, p, "p_value" if "p_value" in read else ""
         else:
             low, high = (read[name] for name in _ENDS)
             outside = np.flatnonzero((difference < low) | (difference > high))
@@ -236,19 +230,11 @@ def _filled(column: pl.Series) -> pl.Series:
 
 def _number(text: str) -> float | None:
     """Return the number that a cell spells: ``-0.02``, ``+2 %``, ``0,02``, with a minus sign of any kind."""
-    plain = text.strip().replace("\N{MINUS SIGN}", "-")
-    digits = plain.removesuffix("%").strip()
-    if _COMMA.fullmatch(digits):
-        digits = digits.replace(",", ".")
-    try:
-        number = float(digits)
-    except ValueError:
-        return None
-    if "_" in digits:
-        return None
-    return number / 100 if plain.endswith("%") else number
+    plain = text.replace(MINUS, "-").strip()
+    number = spelled_number(plain.removesuffix("%"))
+    return number if number is None or not plain.endswith("%") else number / 100
 
 
 def _is_size(name: str) -> bool:
     words = set(re.findall(r"[^\W\d_]+", name.lower()))
-    return bool(words) and words <= _SIZES
+    return not name or (bool(words) and words <= _SIZES)

@@ -101,7 +101,7 @@ def moved_sentence(found: Experiments) -> str:
     if not known:
         return "No test has a usable error or p-value: which of them changed what users did is unknown."
     return (
-        f"{int(tests.moved.sum())} of {plural(known, 'test')} changed what users did significantly "
+        f"{int(tests.moved.sum())} of {plural(known, 'test')} significantly changed what users did "
         "(Benjamini-Hochberg, 5%). Tests of smaller effects are missed more often."
     )
 
@@ -211,8 +211,11 @@ def next_step(found: Experiments) -> str:
 def read_sentence(found: Experiments) -> str:
     """Say which columns were read as what, and which were not."""
     sheet = found.sheet
-    errors = f"errors from {sheet.errors_from}" if sheet.errors_from else "no errors"
-    ignored = f"; ignored columns: {_named(sheet.ignored)}" if sheet.ignored else ""
+    columns = f"column{'s' if ' ' in sheet.errors_from else ''} {sheet.errors_from}"
+    errors = f"errors from {columns}" if sheet.errors_from else "no errors"
+    ignored = (
+        f"; ignored columns: {_named(one or '(no name)' for one in sheet.ignored)}" if sheet.ignored else ""
+    )
     return f"Offline metrics: {_named(sheet.tests.metrics)}; {errors}{ignored}."
 
 

@@ -9,8 +9,8 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.text.words import MINUS, plural, visible
 from clickassay.correlation.agreement import MEASURES
 from clickassay.correlation.uncertainty.intervals import ALPHA
-from clickassay.findings.estimates import Estimate, estimate
-from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
+from clickassay.findings.estimates import estimate
+from clickassay.report.charts.marks import IntervalHeads, interval_figure
 from clickassay.report.charts.vega import apart
 from clickassay.report.model import Figure, Section, StudyReport
 from clickassay.report.tables import (
@@ -224,7 +224,9 @@ def agreement_figures(found: JudgesCompared) -> tuple[Figure, ...]:
         for row in own.iter_rows(named=True)
     }
     title = f"Agreement of {visible(names[0])} and {visible(names[1])}"
-    return _figure("agreement", title, estimates, IntervalHeads("Agreement", name="Measure"), "agreement")
+    return interval_figure(
+        "agreement", title, estimates, IntervalHeads("Agreement", name="Measure"), "agreement"
+    )
 
 
 def bias_figures(found: JudgesCompared) -> tuple[Figure, ...]:
@@ -240,19 +242,10 @@ def bias_figures(found: JudgesCompared) -> tuple[Figure, ...]:
         estimates = {labels[row["part"]]: estimate(row, "mean_difference") for row in rows}
         axis = f"{visible(first['judge_b'])} less {visible(first['judge_a'])}, mean grade"
         title = f"By {_grouped_by(str(by))}"
-        figures += _figure(f"bias-{place}", title, estimates, IntervalHeads(axis, name="Group"), "bias")
+        figures += interval_figure(
+            f"bias-{place}", title, estimates, IntervalHeads(axis, name="Group"), "bias"
+        )
     return tuple(figures)
-
-
-def _figure(
-    name: str, title: str, estimates: Mapping[str, Estimate], texts: IntervalHeads, table: str
-) -> tuple[Figure, ...]:
-    known = {key: one for key, one in estimates.items() if one.value is not None}
-    if not known:
-        return ()
-    drawing = intervals(tuple(known), known, texts, domain=common_domain(tuple(known.values()), [0.0]))
-    values = "; ".join(f"{key} {one.value:.3f}" for key, one in known.items())
-    return (Figure(name, title, f"{title}, with 95% CIs: {values}.", drawing, table),)
 
 
 # ---- the page -----------------------------------------------------------------------------------

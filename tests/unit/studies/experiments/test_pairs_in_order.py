@@ -167,18 +167,6 @@ def test_better_worse_equivalent_and_inconclusive_metrics():
     assert row_of(turned, "A")["against"] == "worse"
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [("users", "follows"), ("-users", "opposes"), ("noise", "cannot_tell"), ("much noise", "chance")],
-)
-def test_kinds(values, kind):
-    tests = 400 if values == "much noise" else 20
-    rng = np.random.default_rng(5)
-    users = rng.standard_normal(tests)
-    given = {"users": users, "-users": -users}.get(values, rng.standard_normal(tests))
-    assert row_of(experiment_order(past(users, given), "A", 0.05))["kind"] == kind
-
-
 def test_a_metric_that_never_differs_has_no_order_and_says_why():
     users, values, _ = world(6)
     values[:, 0] = 0.25

@@ -107,7 +107,7 @@ REFUSED = {
     "experiment,delta,NDCG\na,1,1\n": ("--column past_tests.difference=delta",),
     f"{HEAD}a,1,1,1\nb,x,1,1\n": ("row 2 (test “b”): difference “x” is not a number",),
     f"{HEAD}a,1,1,1\nb,2,1,n/a\nc,2,1,3\n": ("row 2 (test “b”): NDCG “n/a” is not a number",),
-    f"{HEAD}a,1,1,inf\n": ("NDCG “inf” is not a number",),
+    f"{HEAD}a,1,1,inf\nb,1,1,2\nc,1,1,2\n": ("NDCG “inf” is not a number",),
     f'{HEAD}a,"1,000",1,1\nb,2,1,2\nc,2,1,2\n': ("difference “1,000”",),
     f"{HEAD}a,1,1,1\na,2,1,1\n": ("test “a” is there twice", "row 1 (difference 1)", "row 2 (difference 2)"),
     f"{HEAD}a,1,1,1\n,2,1,1\n": ("row 2 has no experiment",),

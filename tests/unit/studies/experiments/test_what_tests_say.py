@@ -77,11 +77,11 @@ def test_which_tests_moved_and_how_they_were_called():
     users = [5, 4, 3, -3, -4, 0.01, 0.02, -0.01, 0.03, 0, 2, -2]
     ndcg = [1, 1, -1, -1, 1, 1, -1, 1, 1, -1, 0, -1]
     _, _, text = told(sheet(users, ndcg))
-    assert "7 of 12 tests changed what users did significantly" in text
+    assert "7 of 12 tests significantly changed what users did" in text
     said = "Of these 7, NDCG called 3 better (2 were) and 3 worse (2 were), 1 neither: 4 right."
     assert f"{said} Beside it: always saying “better” 4." in text
     _, _, text = told(sheet(np.array(users) / 1000, ndcg))
-    assert "0 of 12 tests changed" in text
+    assert "0 of 12 tests significantly changed" in text
     assert "Of these" not in text
 
 
@@ -136,7 +136,7 @@ def test_what_was_left_out_is_counted_and_named():
     assert "3 tests without a usable error: only the order of tests includes them." in text
     assert "Excluded, without a difference of users: t005." in text
     assert "1 test without a value of NDCG excluded." in text
-    assert "of 20 tests changed" in text
+    assert "of 20 tests significantly changed" in text
     assert "with a value of NDCG, NDCG called" in text
     whole = told(sheet(noise(0), noise(0)))[2]
     assert "excluded" not in whole.lower()
