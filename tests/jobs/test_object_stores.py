@@ -6,6 +6,7 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
+import clickassay as ca
 from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import Settings
@@ -14,6 +15,7 @@ from clickassay.inputs.staging.sources import staged
 from clickassay.jobs.inputs import opened
 from support.bucket import BUCKET, served
 from support.logs import tiny
+from support.places import ROOT
 
 pytest.importorskip("obstore")
 
@@ -41,6 +43,12 @@ def parquet(frame, **more):
 def rows_of(what, url):
     with scratch():
         return opened(what, url, Settings()).frame.collect()
+
+
+def test_past_tests_may_lie_in_a_bucket(store):
+    file = ROOT / "data_samples" / "past_tests.csv"
+    store.objects["past/tests.csv"] = file.read_bytes()
+    assert ca.experiments(f"s3://{BUCKET}/past/tests.csv") == ca.experiments(file)
 
 
 def refusal(url):

@@ -20,7 +20,7 @@ from clickassay.cli.app import COMMANDS
 from clickassay.core.progress import Event
 from clickassay.core.settings import SETTINGS
 from support.logs import tiny
-from support.places import SAMPLE
+from support.places import ROOT, SAMPLE
 from support.runs.sample_run import sample
 
 OF_THE_SHELL = {
@@ -51,6 +51,8 @@ def results(run):
     yield "check", ca.check(run, RULES), ("check", sample(), *rules)
     yield "power", ca.power(run, difference=0.05), ("power", sample(), "--difference", "0.05")
     yield "learn", ca.learn(run, cv_folds=3, progress=False), ("learn", sample(), "--cv-folds", "3")
+    past = ROOT / "data_samples" / "past_tests.csv"
+    yield "experiments", ca.experiments(past, current="ERR"), ("experiments", past, "--current", "ERR")
     judged = SAMPLE["judgments"]
     audited = ca.audit(run, judged, value="0.46", progress=False)
     yield "audit", audited, ("audit", sample(), "--judgments", judged, "--value", "0.46")

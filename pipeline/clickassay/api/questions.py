@@ -370,7 +370,7 @@ def experiments(
     ] = 5.0,
     level: Annotated[float, Help("Confidence level of columns ci_low and ci_high.")] = 0.95,
     column: Column = (),
-    progress: Bar = False,
+    progress: Bar = True,
 ) -> "ExperimentsResult":
     """Learn from past A/B tests whether an offline metric tells better changes from worse.
 

@@ -150,11 +150,12 @@ def order_figures(found: Experiments) -> tuple[Figure, ...]:
 def build_experiments_report(found: Experiments, *, command: str) -> StudyReport:
     """Turn the numbers into sentences, tables and pictures, without writing anything."""
     first, *rest = sentences(found)
+    figures = tests_figures(found)
     legend = (("dot", "changed users significantly"), ("ring", "not significantly, or not known"))
     sections = (
         Section(
-            "tests", "What the metric said, and what users did", tuple(rest[:-1]), tests_figures(found),
-            legend=legend, folded=(tests_table(found),), fold_words="All tests",
+            "tests", "What the metric said, and what users did", tuple(rest[:-1]), figures,
+            legend=legend if figures else (), folded=(tests_table(found),), fold_words="All tests",
         ),
         Section(
             "order", "All metrics", (read_sentence(found),), order_figures(found),

@@ -11,6 +11,7 @@ from clickassay.core.text.words import did_you_mean, listed, number, plural, vis
 from clickassay.studies.experiments.order import (
     CHANGED,
     FEWEST_GROUPS,
+    NEAR_COIN,
     detectable,
     experiment_order,
     groups_needed,
@@ -64,8 +65,9 @@ def answer(found: Experiments) -> str:
     row, name = found.row, visible(found.current)
     if row["reason"] is not None and row["kind"] != "too_few":
         return f"{name} cannot order these tests: {row['reason']}"
+    barely = " barely" if row["in_order"] is not None and row["ci_high"] < NEAR_COIN else ""
     return {
-        "follows": f"{name} tells better tests from worse",
+        "follows": f"{name}{barely} tells better tests from worse",
         "opposes": f"{name} prefers the worse of two tests",
         "chance": f"{name} orders these tests hardly better than a coin",
         "cannot_tell": f"Inconclusive: does {name} tell better tests from worse?",

@@ -55,6 +55,12 @@ def test_a_metric_like_a_coin_and_one_of_which_nothing_is_known():
     assert "hardly better" not in answer
 
 
+def test_a_share_just_above_a_coin_is_said_to_be():
+    found, answer, _ = told(sheet(noise(3, 1000), noise(3, 1000) * 0.15 + noise(4, 1000)))
+    assert 0.5 < found.found.row["ci_low"] < found.found.row["ci_high"] < 0.6
+    assert answer == "NDCG barely tells better tests from worse"
+
+
 def test_too_few_tests_have_calls_alone_and_say_how_many_more():
     _, answer, text = told(sheet([1, 2, -1, 3], [1, 1, -1, 1]))
     assert answer == "Too few tests to know whether NDCG tells better from worse"
