@@ -60,46 +60,6 @@ if TYPE_CHECKING:
     from clickassay.core.provenance import __version__ as __version__
     from clickassay.inputs.staging.sql import InputSql as InputSql
 
-__all__ = [
-    "AuditResult",
-    "Chart",
-    "CheckResult",
-    "ClickassayError",
-    "DiffResult",
-    "EvaluationResult",
-    "ExperimentsResult",
-    "InputError",
-    "InputSql",
-    "InspectResult",
-    "JudgesResult",
-    "JudgmentError",
-    "LearnResult",
-    "ListAuditResult",
-    "OutputError",
-    "PatternsResult",
-    "PowerResult",
-    "ReportError",
-    "RunResult",
-    "SettingsError",
-    "SimulatedLog",
-    "__version__",
-    "audit",
-    "audit_grades",
-    "check",
-    "diff",
-    "evaluate",
-    "experiments",
-    "inspect",
-    "judges",
-    "learn",
-    "open_patterns",
-    "open_run",
-    "pattern_table",
-    "power",
-    "run",
-    "simulate",
-]
-
 _HOMES = {
     "SettingsError": "clickassay.core.errors",
     "ReportError": "clickassay.core.errors",
@@ -139,6 +99,9 @@ _HOMES = {
     "run": "clickassay.api.run",
     "simulate": "clickassay.api.simulate",
 }
+"""Where each public name is."""
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - each name is also imported above, for type checkers
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes

@@ -21,6 +21,7 @@ table: ca.PatternsResult = ca.pattern_table(ca.InputSql("FROM 'searches.parquet'
 again: ca.RunResult = table.report("judgments.csv", relevant_grade=2)
 changes: pl.DataFrame = ca.diff(run, "june", metric=["AP"], fail_above=0.05).numbers
 passed: bool = ca.check(run, "queries >= 50").passed
+order: pl.DataFrame = ca.experiments("tests.csv").order
 needed: pl.DataFrame = ca.power(run, pair=("ERR", "DCG")).required
 metric: str | None = ca.learn(run, gamma=True).metric
 audited: pl.DataFrame = ca.audit(run, "judgments.csv").conventions
