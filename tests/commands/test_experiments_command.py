@@ -80,7 +80,13 @@ def test_nothing_given_a_wrong_metric_and_a_wrong_margin_are_one_line_each(tmp_p
     assert "no.csv" in tiny.refusal("experiments", "no.csv")
 
 
-def test_inspect_recognises_a_sheet(tmp_path):
+def test_init_and_inspect_recognise_a_sheet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "history").mkdir()
+    (tmp_path / "history" / "tests.csv").write_bytes(SHEET.read_bytes())
+    tiny.inside("init", "history")
+    written = (tmp_path / "clickassay.toml").read_text(encoding="utf-8")
+    assert 'past_tests = "history/tests.csv"  # for `clickassay experiments`' in written
     said = tiny.said_by("inspect", SHEET)
     assert said.splitlines()[0].endswith("a table of past A/B tests")
     assert f"clickassay experiments {SHEET}" in said

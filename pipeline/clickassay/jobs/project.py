@@ -308,6 +308,7 @@ def _input(table: FoundTable, folder: Path) -> str:
         )
     what = "  # one row per result shown" if table.is_impressions else ""
     what += ", clicks too" if table.has_clicks else ""
+    what += "  # for `clickassay experiments` and rules on tests" if table.name == "past_tests" else ""
     return f"{table.name} = {_quoted(_relative(table.path, folder))}{what}"
 
 
