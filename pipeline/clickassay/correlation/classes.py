@@ -18,7 +18,6 @@ UNKNOWN = "unknown"
 LENGTHS = ("1", "2", "3", "4+")
 DECILES = tuple(str(decile) for decile in range(1, 11))
 TERCILES = ("low", "middle", "high")
-NO_CLICKS = "no clicks"
 DIGITS = 9
 """Decimals of click entropy that count: smaller differences are rounding."""
 GROUP = "group"
@@ -70,7 +69,7 @@ def query_splits(
         _, index, counts = np.unique(entropy, return_inverse=True, return_counts=True)
         twice_rank = 2 * (np.cumsum(counts) - 1) - counts + 1
         labels[clicked] = (len(TERCILES) * twice_rank // (2 * max(1, len(entropy))))[index]
-        splits.append(Split("click_entropy", (*TERCILES, NO_CLICKS), labels))
+        splits.append(Split("click_entropy", (*TERCILES, "no clicks"), labels))
     return tuple(splits), left_out
 
 

@@ -58,7 +58,6 @@ _LAST_COMMAND = re.compile(r"(?:(?<=: )|(?<=^  )|^)clickassay ([a-z]+)((?: .*)?)
 _OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z0-9-]*)(?:[ =](\"[^\"]*\"|'[^']*'|[^\s,;:)`]*[^\s,;:.)`]))?")
 _PLACEHOLDER = re.compile(r"[A-Z_]+|…|-?\d+(?:\.\d+)?")
 _QUOTES = frozenset({'"', "'"})
-_WRITTEN_WITH_EQUALS = frozenset({"column", "scale", "health_limit", "spark_conf"})
 
 
 def in_python(text: str) -> str:
@@ -142,7 +141,7 @@ def _is_value(name: str, value: str) -> bool:
     if (
         value[0] in _QUOTES
         or _PLACEHOLDER.fullmatch(value)
-        or (name in _WRITTEN_WITH_EQUALS and "=" in value)
+        or (name in frozenset({"column", "scale", "health_limit", "spark_conf"}) and "=" in value)
     ):
         return True
     return name in SETTINGS and value in _choices(SETTINGS[name].type)

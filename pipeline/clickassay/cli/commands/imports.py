@@ -19,9 +19,7 @@ imports = typer.Typer(
 )
 
 
-Encoding = Literal["utf-8", "gb18030"]
 Layout = Literal["table", "quepid", "srw", "qrels", "beir", "rre", "rank-eval"]
-Raters = Literal["each", "majority", "median", "final"]
 
 
 @imports.command("yandex")
@@ -125,7 +123,7 @@ def import_tiangong_st(
     xml: Annotated[Path, typer.Argument(metavar="XML", help="Its sessions.")],
     out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Its human labels.")] = None,
-    encoding: Annotated[Encoding, typer.Option(help="Encoding of both files.")] = "utf-8",
+    encoding: Annotated[Literal["utf-8", "gb18030"], typer.Option(help="Encoding of both files.")] = "utf-8",
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
@@ -218,7 +216,7 @@ def import_judgments(
         int | None, typer.Option(min=1, max=30, help="Highest grade; higher ratings are refused.")
     ] = None,
     raters: Annotated[
-        Raters | None,
+        Literal["each", "majority", "median", "final"] | None,
         typer.Option(
             metavar="RULE",
             help="With several raters: each is a judge, one grade by majority or median, or final "

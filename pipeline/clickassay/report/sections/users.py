@@ -28,12 +28,6 @@ MAX_REASON = 200
 """Characters of a reason that are shown: a whole sentence with its advice."""
 
 TESTED_ON = {"users": "of other users", "sessions": "drawn at random"}
-ASSUMED = "R(g), which ERR and RBP assume"
-GRADES_NOTE = (
-    "Fitted on lists of grades instead of documents. Relevance is the probability that an examined "
-    "result satisfies: attraction times satisfaction in DBN and SDBN, attraction in other "
-    "models."
-)
 
 
 def examination_section(run: Run) -> Section:
@@ -69,7 +63,7 @@ def examination_section(run: Run) -> Section:
     legend = (
         ("line", f"{best['model']}, which predicts sessions best"),
         ("line-quiet", "the other models"),
-        ("diamond", ASSUMED),
+        ("diamond", "R(g), which ERR and RBP assume"),
     )
     reading = (MEANING, text, *relevance)
     return Section(
@@ -193,7 +187,11 @@ def _grades_table(run: Run, sample: SampleKey | None) -> ReportTable:
     where = "" if sample is None else f", {sample.label}"
     return ReportTable(
         "click_grades", f"Relevance of a result by its grade, as estimated by click models{where}", "Grade",
-        (*models, "R(g)") if models else (), tuple(rows), notes=(GRADES_NOTE,) if rows else (), data=frame,
+        (*models, "R(g)") if models else (), tuple(rows), notes=((
+            "Fitted on lists of grades instead of documents. Relevance is the probability that an examined "
+            "result satisfies: attraction times satisfaction in DBN and SDBN, attraction in other "
+            "models."
+        ),) if rows else (), data=frame,
     )  # fmt: skip
 
 

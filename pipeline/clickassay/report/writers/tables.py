@@ -156,7 +156,6 @@ def markdown_table(table: ReportTable) -> str:
 # ---- LaTeX --------------------------------------------------------------------------------------
 
 
-LATEX_NEEDS = "% needs \\usepackage{booktabs}; names beyond Latin letters need XeLaTeX or LuaLaTeX"
 RULE = r"\midrule\addlinespace[2.5pt]"
 
 
@@ -170,7 +169,7 @@ def latex_table(table: ReportTable) -> str:
     columns = "l" + "".join("r" if is_number else "l" for is_number in table.numeric)
     lines = [
         f"% {terminal(table.title)}",
-        LATEX_NEEDS,
+        "% needs \\usepackage{booktabs}; names beyond Latin letters need XeLaTeX or LuaLaTeX",
         r"\begin{table}[!t]",
         rf"\caption{{{latex(visible(caption, limit=2_000))}}}",
         rf"\label{{tab:{table.name}}}",

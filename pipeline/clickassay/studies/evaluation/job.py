@@ -26,7 +26,6 @@ from clickassay.studies.evaluation.evaluate import Evaluation, evaluate
 from clickassay.studies.evaluation.forms import EVALUATION_TABLES, LEADERBOARD, ONLY_IF_ASKED, asked_for
 from clickassay.studies.evaluation.report import answer, build_evaluation_report, evaluation_tables
 
-_OF_SCALE = ("top_grade_unused", "bottom_grade_unused")
 SHALLOWEST, DEEPEST = 10, 100
 """Least and largest depth of the curves of gain; between them they are as deep as the measures are cut."""
 
@@ -73,7 +72,7 @@ def _scale_cautions(evaluation: Evaluation) -> Iterator[str]:
     counts = next(iter(evaluation.lists.values())).pool.sum(axis=0)
     grades = pl.Series(np.repeat(np.arange(len(counts)), counts))
     for one in checked(judgment_numbers(grades, max(tops, default=1))):
-        if tops and one.check in _OF_SCALE and one.fires:
+        if tops and one.check in ("top_grade_unused", "bottom_grade_unused") and one.fires:
             yield one.text
 
 

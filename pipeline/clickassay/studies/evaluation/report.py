@@ -40,7 +40,6 @@ _INTERVAL, _TESTS, _QUERIES = "95% CI", "p-value", "Queries"
 WORTH = "Worth: the number of queries judged by people alone that gives as narrow an interval."
 LETTERS = "Runs that share a letter are not significantly different (Holm, over all comparisons)."
 _NAMED = 4
-LARGER = "Better means a larger value, worse a smaller one, even where less is better."
 
 Frames = Mapping[str, pl.DataFrame]
 """The tables of `studies.evaluation.forms.EVALUATION_TABLES` by name."""
@@ -137,7 +136,7 @@ def comparisons_table(frame: pl.DataFrame) -> ReportTable:
                    _test("Holm", "p_holm", why)),
             *under(_QUERIES, *(field(name, name) for name in ("better", "worse", "equal"))),
         ),
-        notes=(LARGER,), **_BY_RUNS,
+        notes=("Better means a larger value, worse a smaller one, even where less is better.",), **_BY_RUNS,
     )  # fmt: skip
 
 

@@ -35,10 +35,6 @@ BIAS = Table(
     ),
     ("judge_a", "judge_b", "by", "part"),
 )
-_RUNS = (
-    Column("baseline", pl.String, "the first run"),
-    Column("run", pl.String, "the run that is compared with it"),
-)
 _MEASURE = Column("measure", pl.String, "the measure, all its parameters spelled out")
 RANKINGS = Table(
     "rankings",
@@ -66,7 +62,10 @@ RANKING_PAIRS = Table(
     (
         *JUDGES,
         _MEASURE,
-        *_RUNS,
+        *(
+            Column("baseline", pl.String, "the first run"),
+            Column("run", pl.String, "the run that is compared with it"),
+        ),
         Column("difference_a", pl.Float64, "mean of the run - mean of the baseline, by judge_a"),
         Column("p_holm_a", pl.Float64, "its paired t test, after Holm's correction over the pairs of runs"),
         Column("difference_b", pl.Float64, "the same difference by judge_b"),

@@ -31,8 +31,6 @@ from clickassay.metrics.names import spell_out
 from clickassay.studies.runs_compared.noise import mean_intervals
 from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
 
-NOTHING_JUDGED = "no session is usable: no ranking is fully graded"
-
 
 @dataclass(frozen=True)
 class RunQuantity:
@@ -280,5 +278,5 @@ def read_quantity(name: str, run: Run, key: SampleKey, names: tuple[str, ...]) -
     """
     rows = key.rows(run.tables[STATISTICS.name])
     if name not in SIZES and rows.height and not rows["n_sessions"][0]:
-        return RunQuantity(None, reason=NOTHING_JUDGED)
+        return RunQuantity(None, reason="no session is usable: no ranking is fully graded")
     return QUANTITIES[name].read(run, key, names)
