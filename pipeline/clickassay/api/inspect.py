@@ -37,7 +37,7 @@ from clickassay.jobs.inspect import (
     own_folder,
     tables_of,
 )
-from clickassay.jobs.project import FoundProject, found_project, guesses, project_of, project_text
+from clickassay.jobs.project import found_project, guesses, project_of, project_text
 
 _BAR = 30
 
@@ -141,7 +141,18 @@ class InspectResult(Result):
             if found is None or "searches" not in found.sources or not found.column:
                 return cls._of_place(path, quick=quick, progress=progress)
             told = "" if found.missing or Path(PROJECT).exists() else project_text(found, Path(), settings)
-            settings = _as_found(settings, found)
+            # add what is guessed of columns and of the scale, and what settings do not say
+            said = settings.model_dump(include=settings.model_fields_set)
+            given = {text.partition("=")[0] for text in settings.column}
+            guessed = [text for text in found.column if text.partition("=")[0] not in given]
+            grades = {"scale", "max_grade", "relevant_grade", "success_grade"}
+            own = (
+                {}
+                if grades & said.keys()
+                else {one.name: one.value for one in guesses(found, settings) if one.is_set}
+            )
+            scale = {name: value for name, value in own.items() if name in grades}
+            settings = Settings(**said | scale | {"column": (*settings.column, *guessed)})
             inspection = inspect_log(found.sources, settings, count=not quick, progress=progress)
             return cls(inspection, project="" if inspection.problems else told)
         inspection = inspect_log(named, settings, count=not quick, progress=progress)
@@ -216,21 +227,6 @@ class InspectResult(Result):
                 yield f"  {plural(len(others), 'more file')} with the same columns."
         if self.inspection is not None:
             yield from _log_parts(self.inspection)
-
-
-def _as_found(settings: Settings, found: "FoundProject") -> Settings:
-    """Add what is guessed of columns and of the scale, and what settings do not say."""
-    said = settings.model_dump(include=settings.model_fields_set)
-    given = {text.partition("=")[0] for text in settings.column}
-    guessed = [text for text in found.column if text.partition("=")[0] not in given]
-    grades = {"scale", "max_grade", "relevant_grade", "success_grade"}
-    own = (
-        {}
-        if grades & said.keys()
-        else {one.name: one.value for one in guesses(found, settings) if one.is_set}
-    )
-    scale = {name: value for name, value in own.items() if name in grades}
-    return Settings(**said | scale | {"column": (*settings.column, *guessed)})
 
 
 def _project(named: Mapping[str, Source], settings: Settings) -> str:

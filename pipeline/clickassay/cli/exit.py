@@ -89,13 +89,20 @@ def _report_fault(error: BaseException) -> ExitCode:
     """Say an error that no user causes, and ask for a report with the file of its places in the code."""
     shown = terminal(" ".join(f"{type(error).__name__}: {error}".split()))
     try:
-        file = fault_file(error)
+        from clickassay.core.provenance import of_a_report  # noqa: PLC0415 - takes a while
+
+        # messages of errors stay out of the file: a library may tell values of a log in them
+        lines = [*of_a_report(), f"command: {command_line()}", "", *_places(error)]
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix="clickassay-fault-", suffix=".txt", delete=False
+        ) as file:
+            file.write("\n".join(lines) + "\n")
     except OSError:
         _tell(traceback.format_exc())
         _tell("clickassay: this is a fault of clickassay; please report it with the lines above\n")
         return ExitCode.FAULT
     _tell(
-        f"clickassay: this is a fault of clickassay ({shown}); please report it with {file}, which has "
+        f"clickassay: this is a fault of clickassay ({shown}); please report it with {file.name}, which has "
         "versions, the command and places in the code, and no row of the log\n"
     )
     return ExitCode.FAULT
@@ -142,7 +149,10 @@ def end_on_signals() -> None:
     if os.name == "nt":
         return  # there, Ctrl-C is the one signal, and Python raises it itself
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        _speak_apart()
+        # our own lines on stderr have a file number of their own: then libraries can be silenced without us
+        with suppress(OSError, ValueError):  # without a number to spare, libraries are heard too
+            old, own = sys.stderr, os.dup(sys.stderr.fileno())
+            sys.stderr = os.fdopen(own, "w", 1, encoding=old.encoding, errors=old.errors)
         signal.signal(signal.SIGINT, _interrupt)
     received, written = os.pipe()
     os.set_blocking(written, False)
@@ -151,13 +161,6 @@ def end_on_signals() -> None:
             signal.signal(number, _end_where_interrupts_are_ignored)
     signal.set_wakeup_fd(written, warn_on_full_buffer=False)
     threading.Thread(target=_pass_on, args=(received,), daemon=True).start()
-
-
-def _speak_apart() -> None:
-    """Give our own lines on stderr a file number of their own: then libraries can be silenced without us."""
-    with suppress(OSError, ValueError):  # without a number to spare, libraries are heard too
-        old, number = sys.stderr, os.dup(sys.stderr.fileno())
-        sys.stderr = os.fdopen(number, "w", 1, encoding=old.encoding, errors=old.errors)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -219,23 +222,6 @@ def _tell(text: str) -> None:
 def drop_output(stream: IO[str]) -> None:
     """Discard the rest of the output: its reader is gone, and Python would flush it once more at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def fault_file(error: BaseException) -> Path:
-    """Write what a report of a fault needs into a file of this user's; return it.
-
-    The messages of errors stay out of it: a library may tell values of a log in them.
-
-    Raises OSError if it cannot be written.
-    """
-    from clickassay.core.provenance import of_a_report  # noqa: PLC0415 - takes a while
-
-    lines = [*of_a_report(), f"command: {command_line()}", "", *_places(error)]
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", prefix="clickassay-fault-", suffix=".txt", delete=False
-    ) as file:
-        file.write("\n".join(lines) + "\n")
-    return Path(file.name)
 
 
 def _places(error: BaseException | None) -> Iterator[str]:

@@ -136,21 +136,6 @@ def click_log(configurations: pl.DataFrame, patterns: pl.DataFrame, *, depth: in
             f"fit the {first['length']} results of configuration {first['configuration_id']}; rebuild the "
             "pattern table"
         )
-    documents, lists = _coded(configurations, depth)
-    counted = (
-        rows.select("row", pl.col("click_mask") & ((1 << depth) - 1), "sessions")
-        .group_by("row", "click_mask")
-        .agg(pl.col("sessions").sum())
-        .sort("row", "click_mask")
-    )
-    if counted.is_empty():
-        raise ClickModelError("click models: there are no sessions to fit on")
-    row, mask, sessions = (counted[name].cast(pl.Int64).to_numpy() for name in counted.columns)
-    return ClickLog(lists, row, mask, sessions, documents)
-
-
-def _coded(configurations: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, Ints]:
-    """Return the documents, and (L, K) their codes."""
     lengths = pl.col("results").list.len().clip(upper_bound=depth)
     shown = (
         configurations.select(
@@ -163,7 +148,16 @@ def _coded(configurations: pl.DataFrame, depth: int) -> tuple[pl.DataFrame, Ints
     coded = shown.join(documents.with_row_index("code"), on=["market", "query", "url"], maintain_order="left")
     lists = np.full((configurations.height, depth), NO_DOCUMENT, dtype=np.int64)
     lists[coded["row"].to_numpy(), coded["place"].to_numpy()] = coded["code"].to_numpy()
-    return documents, lists
+    counted = (
+        rows.select("row", pl.col("click_mask") & ((1 << depth) - 1), "sessions")
+        .group_by("row", "click_mask")
+        .agg(pl.col("sessions").sum())
+        .sort("row", "click_mask")
+    )
+    if counted.is_empty():
+        raise ClickModelError("click models: there are no sessions to fit on")
+    row, mask, sessions = (counted[name].cast(pl.Int64).to_numpy() for name in counted.columns)
+    return ClickLog(lists, row, mask, sessions, documents)
 
 
 def check_clicked(log: ClickLog) -> None:

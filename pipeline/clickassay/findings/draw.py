@@ -82,7 +82,17 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     share = influential_share(influence_rows(run, first.best)) if first.competitors else None
     headline = Claim(first, influential_share=share, depends_on_few=depends_mostly(share, chance))
     ranked, within = rank_differences(run, run.headline), _within(run)
-    verdict = with_signals(run, verdict_of(run, deciding(run, run.headline)))
+    verdict = verdict_of(run, deciding(run, run.headline))
+    # signals that significantly say the opposite of clicks may take a decision back; those that say less, or
+    # nothing, change nothing: a rare one has little power
+    counted = {claim.ranking.click for claim in verdict.claims}
+    against = [
+        Claim(one.ranking)
+        for one in signal_rankings(run)
+        if one.opposed is not None and one.queries >= MIN_QUERIES and one.ranking.click not in counted
+    ]
+    unasked = frozenset(claim.ranking.click for claim in against)
+    verdict = replace(verdict, claims=(*verdict.claims, *against), unasked=unasked)
     judges = varied(run, run.headline, "judge")[1:]
     others = {sample.judge: verdict_of(run, deciding(run, sample)) for sample in judges}
     decision, *of_others = (
@@ -126,21 +136,6 @@ def mean_levels(run: Run) -> dict[str, Level]:
 def verdict_of(run: Run, decided: Deciding) -> Verdict:
     """Return the claims that answer a question for each click metric that counts."""
     return Verdict(tuple(Claim(decided.rank(run, click)) for click in run.counted), decided.instead)
-
-
-def with_signals(run: Run, verdict: Verdict) -> Verdict:
-    """Add the signals that significantly say the opposite of clicks: they may take a decision back.
-
-    Signals that say less, or nothing, change nothing: a rare one has little power.
-    """
-    counted = {claim.ranking.click for claim in verdict.claims}
-    against = [
-        Claim(one.ranking)
-        for one in signal_rankings(run)
-        if one.opposed is not None and one.queries >= MIN_QUERIES and one.ranking.click not in counted
-    ]
-    unasked = frozenset(claim.ranking.click for claim in against)
-    return replace(verdict, claims=(*verdict.claims, *against), unasked=unasked)
 
 
 def _nothing_kept(run: Run, wrong: tuple[HealthCheck, ...]) -> Findings:

@@ -54,12 +54,6 @@ def ideal_grades(pool: Grades, depth: int) -> Grades:
     return ideal
 
 
-def ideal_gains(pool: Grades, depth: int, form: str, gains: Values | None = None) -> Floats:
-    """Return the (N, depth) gains of the best results of each pool, falling, 0 where it ends."""
-    there = np.arange(depth) < pool.sum(axis=1)[:, None]  # a grade of 0 may have a gain, a missing result not
-    return np.where(there, grade_gains(form, pool.shape[1] - 1, gains)[ideal_grades(pool, depth)], 0.0)
-
-
 def relative_to_ideal(
     grades: Grades, pool: Grades, deepest: int | None, form: str, gains: Values | None = None
 ) -> Floats:
@@ -69,7 +63,9 @@ def relative_to_ideal(
     the first rank down, so that the ideal list itself has exactly 1.
     """
     most = int(pool.sum(axis=1).max(initial=0))
-    best = ideal_gains(pool, most if deepest is None else min(deepest, most), form, gains)
+    depth = most if deepest is None else min(deepest, most)
+    there = np.arange(depth) < pool.sum(axis=1)[:, None]  # a grade of 0 may have a gain, a missing result not
+    best = np.where(there, grade_gains(form, pool.shape[1] - 1, gains)[ideal_grades(pool, depth)], 0.0)
     ideal = np.zeros(len(pool))
     for rank, column in enumerate(best.T, start=1):
         ideal += column / discount(form, rank)

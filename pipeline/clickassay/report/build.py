@@ -169,7 +169,15 @@ def write_report(run: Run, findings: Findings, folder: Path) -> Report:
         write_text(folder / "report.html", html_report(report))
         write_text(folder / "report.md", markdown_report(report))
         write_table_files(folder / "tables", report.tables)
-        write_summaries(report, folder)
+        # what fits a chat, a mail or another program
+        write_json(folder / SUMMARY_FILE, summary_content(report), sort_keys=False)
+        ranking = report.claims.verdict.claims[0].ranking
+        write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
+        if report.picture is not None:  # else no metric has a correlation
+            with suppress(ReportError):  # the page says so, and the command
+                reasons = (*report.decision.main_reasons, report.scope)
+                picture = report.picture.image(report.title, reasons)
+                (folder / "summary.png").write_bytes(picture)
     except OSError as error:
         raise ReportError(f"cannot write the report to {folder}: {error}") from error
     return report
@@ -178,21 +186,6 @@ def write_report(run: Run, findings: Findings, folder: Path) -> Report:
 def summary_content(report: Report) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema."""
     return summary(report.claims, report.decision, report.days)
-
-
-def write_summaries(report: Report, folder: Path) -> None:
-    """Write what fits a chat, a mail or another program: ``summary.md``, ``.png`` and ``.json``.
-
-    There is no picture where no metric has a correlation.
-    """
-    write_json(folder / SUMMARY_FILE, summary_content(report), sort_keys=False)
-    ranking = report.claims.verdict.claims[0].ranking
-    write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
-    if report.picture is not None:
-        with suppress(ReportError):  # the page says so, and the command
-            reasons = (*report.decision.main_reasons, report.scope)
-            picture = report.picture.image(report.title, reasons)
-            (folder / "summary.png").write_bytes(picture)
 
 
 def markdown_report(report: Report) -> str:

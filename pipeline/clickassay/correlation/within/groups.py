@@ -123,15 +123,6 @@ class WithinSums:
         return ratio(self.null_products[..., None, :], self.null_squares, self.squares_x)[..., 0, :]
 
 
-def split_within(sums: Floats, n_clicks: int, n_editorial: int) -> WithinSums:
-    """Split (..., K) sums of `group_sums` for C click and E offline metrics."""
-    both = n_clicks * n_editorial
-    sizes = (n_clicks, n_editorial, both, n_clicks, n_clicks, 1, 1, 1, n_editorial)
-    parts = np.split(sums, np.cumsum(sizes)[:-1], axis=-1)
-    parts[2] = parts[2].reshape(*sums.shape[:-1], n_clicks, n_editorial)
-    return WithinSums(*parts)
-
-
 def group_sums(part: Residuals) -> Floats:
     """Return the (G, K) sums of the groups of a sample: see `WithinSums`."""
     lists = part.lists
@@ -179,7 +170,12 @@ class QueryGroups:
 
     def split(self, sums: Floats) -> WithinSums:
         """Return (..., K) sums by what they are."""
-        return split_within(sums, len(self.click_names), len(self.editorial_names))
+        n_clicks, n_editorial = len(self.click_names), len(self.editorial_names)
+        both = n_clicks * n_editorial
+        sizes = (n_clicks, n_editorial, both, n_clicks, n_clicks, 1, 1, 1, n_editorial)
+        parts = np.split(sums, np.cumsum(sizes)[:-1], axis=-1)
+        parts[2] = parts[2].reshape(*sums.shape[:-1], n_clicks, n_editorial)
+        return WithinSums(*parts)
 
     @property
     def taken_out(self) -> TakenOut:

@@ -69,7 +69,12 @@ def moved_by_folds(
     if len(folds) < FEWEST_FOLDS:
         return {}
     members = np.stack([own for own, _ in chosen.values()])
-    units = _by_classes(units, members)
+    # units of the same classes are numbered side by side: then a class has all units of most blocks, or none
+    of_units = np.zeros((len(members), int(units.max(initial=-1)) + 1), np.bool_)
+    of_units[:, units] = members
+    numbers = np.empty(of_units.shape[1], np.int64)
+    numbers[np.lexsort(of_units)] = np.arange(len(numbers))
+    units = numbers[units]
     firsts = np.cumsum([0, *(len(part.lists.starts) for part in parts)])
     cells = [_Cells.of(part, units[first:], int(first)) for part, first in zip(parts, firsts, strict=False)]
     sides = sides or (0,) * len(parts)
@@ -99,18 +104,6 @@ def moved_by_folds(
             of_folds, products = rows @ of_folds, rows @ products @ rows.swapaxes(-1, -2)
     by_fold, share = np.moveaxis(of_folds[..., folds], -1, 1), len(folds) / (len(folds) - 1)
     return {name: Moved(*own) for name, *own in zip(chosen, by_fold, share * products, strict=True)}
-
-
-def _by_classes(units: Integers, members: NDArray[np.bool_]) -> Integers:
-    """Return other numbers for units: side by side are those of the same classes.
-
-    Then a class has all units of most blocks, or none.
-    """
-    of_units = np.zeros((len(members), int(units.max(initial=-1)) + 1), np.bool_)
-    of_units[:, units] = members
-    numbers = np.empty(of_units.shape[1], np.int64)
-    numbers[np.lexsort(of_units)] = np.arange(len(numbers))
-    return numbers[units]
 
 
 def _beside(

@@ -275,7 +275,21 @@ def frequency_section(run: Run) -> Section:
         ("diamond", "noise-corrected correlation, if between -1 and 1"),
         ("line-quiet", "the other metrics"),
     )
-    reading = _frequency_reading(run, lines, corrected)
+    where = run.headline.label if run.headline else ""
+    sizes = [] if run.headline is None else _class_frame(run, run.headline, FREQUENCY)["n_queries"].to_list()
+    most = plural(max(sizes, default=0), "query", "queries")
+    texts = [
+        sentence(f"At {where}, {_ends(lines)}"),
+        f"{NOISE} Noise-corrected, {_ends(corrected)}." if corrected else NOISE,
+        f"Deciles have equal sizes ({most} at most) and are ordered by sessions per query.",
+        ties_note(_queries(run)["n_sessions"].to_list()),
+    ]
+    with_caution = {at for line in lines.values() for at, one in line.items() if one.caution}
+    if with_caution:
+        every = {at for line in lines.values() for at in line}
+        told = f"Unreliable intervals: {len(with_caution)} of {plural(len(every), 'decile')}"
+        texts.append(f"{told}: the notes below the table give the reasons.")
+    reading = tuple(filter(None, texts))
     folded = (table, without_noise)
     return Section(name, title, reading, tuple(figures), legend=legend, folded=folded)
 
@@ -311,21 +325,3 @@ def _ends(lines: Lines) -> str:
         start = f"{name} goes from {number(known[first])} in decile {first}"
         parts.append(f"{start} to {number(known[last])} in decile {last}")
     return listed(parts)
-
-
-def _frequency_reading(run: Run, lines: Lines, corrected: Lines) -> tuple[str, ...]:
-    where = run.headline.label if run.headline else ""
-    sizes = [] if run.headline is None else _class_frame(run, run.headline, FREQUENCY)["n_queries"].to_list()
-    most = plural(max(sizes, default=0), "query", "queries")
-    texts = [
-        sentence(f"At {where}, {_ends(lines)}"),
-        f"{NOISE} Noise-corrected, {_ends(corrected)}." if corrected else NOISE,
-        f"Deciles have equal sizes ({most} at most) and are ordered by sessions per query.",
-        ties_note(_queries(run)["n_sessions"].to_list()),
-    ]
-    with_caution = {at for line in lines.values() for at, one in line.items() if one.caution}
-    if with_caution:
-        every = {at for line in lines.values() for at in line}
-        text = f"Unreliable intervals: {len(with_caution)} of {plural(len(every), 'decile')}"
-        texts.append(f"{text}: the notes below the table give the reasons.")
-    return tuple(filter(None, texts))

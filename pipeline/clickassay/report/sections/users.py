@@ -44,7 +44,14 @@ def examination_section(run: Run) -> Section:
         elif models.is_empty():
             why = "No click model was fitted."
         return Section("examination", TITLE, (why,), tables=tables[:1], folded=tables[1:])
-    examined = _examined(run, sample)
+    # the share of sessions that examine each position, by model; NaN where no result is shown
+    rows = _of(run.frames["click_positions"], sample).sort("position")
+    known = rows.filter(pl.col("examination").is_not_null().any().over("model"))
+    by_model = known.group_by("model", maintain_order=True).agg("examination")
+    examined = {
+        model: [math.nan if value is None else value for value in values]
+        for model, values in by_model.sort("model").iter_rows()
+    }
     places, persistence = range(1, sample.depth + 1), best["best_persistence"]
     lines = {
         "DCG": [1 / math.log2(place + 1) for place in places],
@@ -112,17 +119,6 @@ def _models_table(run: Run) -> ReportTable:
         ),
         group=lambda row: SampleKey(row["market"], row["depth"], EVERY).label, data=frame,
     )  # fmt: skip
-
-
-def _examined(run: Run, sample: SampleKey) -> dict[str, list[float]]:
-    """Return the share of sessions that examine each position, by model; NaN where no result is shown."""
-    rows = _of(run.frames["click_positions"], sample).sort("position")
-    known = rows.filter(pl.col("examination").is_not_null().any().over("model"))
-    by_model = known.group_by("model", maintain_order=True).agg("examination")
-    return {
-        model: [math.nan if value is None else value for value in values]
-        for model, values in by_model.sort("model").iter_rows()
-    }
 
 
 def _positions_table(run: Run, sample: SampleKey | None, lines: Mapping[str, list[float]]) -> ReportTable:

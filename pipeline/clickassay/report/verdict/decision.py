@@ -170,7 +170,16 @@ def advise(
     if shared is not None and not shared.folds:
         cautions.append(f"{capital(NO_USERS)}.")
     low, high = lead.together
-    share, compared, best = _shares(verdict, decision, ceiling)
+    # correlations as shares of pairs of rankings
+    known = verdict.claims[0].ranking.competitors
+    values = [
+        known[name].value if name in known else None
+        for name in (decision.subject or "", decision.other or "")
+    ]
+    is_share = decision.question == "rankings"
+    share, compared, best = tuple(
+        prefers_the_same(value) if is_share and value is not None else None for value in (*values, ceiling)
+    )
     return Advice(
         decision.kind, decision.question, sentence, tuple(filter(None, reasons)), step,
         decision.subject, decision.current, decision.other, lead.value, low, high, lead.p_adjusted,
@@ -178,19 +187,6 @@ def advise(
         **({} if shared is None else asdict(shared)),
         share=share, compared_share=compared, best_possible=best, signals=tuple(map(_as_entry, evidence)),
     )  # fmt: skip
-
-
-def _shares(verdict: Verdict, decision: Decision, ceiling: float | None) -> tuple[float | None, ...]:
-    """Return the correlations that the decision is about as shares of pairs of rankings, 0..1."""
-    known = verdict.claims[0].ranking.competitors
-    values = [
-        known[name].value if name in known else None
-        for name in (decision.subject or "", decision.other or "")
-    ]
-    is_share = decision.question == "rankings"
-    return tuple(
-        prefers_the_same(value) if is_share and value is not None else None for value in (*values, ceiling)
-    )
 
 
 def _as_entry(one: Evidence) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from clickassay.core.records import SampleKey
 from clickassay.core.text.escape import markdown
 from clickassay.core.text.words import capital
 from clickassay.correlation.uncertainty.intervals import ALPHA
-from clickassay.findings.claims import Claim, DependsClaim, Verdict
+from clickassay.findings.claims import Claim, DependsClaim
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Ranking, prefers_the_same
@@ -73,31 +73,27 @@ def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None
         "log_status": max((str(one.status) for one in findings.health), key=SEVERITIES.index, default=None),
         "days": None if days is None else [str(day) for day in days],
         "decision": decision.content,
-        "verdict": _verdict(findings.verdict),
+        "verdict": {
+            "kind": findings.verdict.kind,
+            "sentence": verdict_sentence(findings.verdict),
+            "question": findings.verdict.question,
+            "quantity": findings.verdict.claims[0].ranking.quantity,
+            "sample": _sample(findings.verdict.claims[0].ranking.sample),
+            "by_click": [
+                {
+                    "click_metric": claim.ranking.click,
+                    "kind": claim.kind,
+                    "subject": claim.subject,
+                    "among_best": list(claim.ranking.among_best),
+                    "unbeaten_baselines": list(claim.ranking.unbeaten),
+                    "sentence": claim_title(claim),
+                }
+                for claim in findings.verdict.claims
+            ],
+        },
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
         "means": means,
         "health": [one.as_entry() for one in findings.health],
-    }
-
-
-def _verdict(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "kind": verdict.kind,
-        "sentence": verdict_sentence(verdict),
-        "question": verdict.question,
-        "quantity": verdict.claims[0].ranking.quantity,
-        "sample": _sample(verdict.claims[0].ranking.sample),
-        "by_click": [
-            {
-                "click_metric": claim.ranking.click,
-                "kind": claim.kind,
-                "subject": claim.subject,
-                "among_best": list(claim.ranking.among_best),
-                "unbeaten_baselines": list(claim.ranking.unbeaten),
-                "sentence": claim_title(claim),
-            }
-            for claim in verdict.claims
-        ],
     }
 
 

@@ -271,20 +271,6 @@ def per_query_table(frame: pl.DataFrame) -> ReportTable:
     )  # fmt: skip
 
 
-def recall_precision_table(frame: pl.DataFrame) -> ReportTable:
-    """Return the interpolated precision at the 11 levels of recall, a column for each run."""
-    by_run = [frame.filter(run=run)["precision"].to_list() for run in _runs(frame)]
-    levels = zip(frame["recall"].unique(maintain_order=True), *by_run, strict=True)
-    rows = tuple(
-        Row("", f"{level:.1f}", tuple(_fixed(value, "no query") for value in values))
-        for level, *values in levels
-    )
-    return ReportTable(
-        "recall_precision", "Interpolated precision by recall", "Recall", _runs(frame), rows, data=frame,
-        explained=False,
-    )  # fmt: skip
-
-
 def gain_table(frame: pl.DataFrame) -> ReportTable:
     """Return cumulated gains by rank and run, and of the ideal lists."""
     columns: list[ShownColumn] = []
@@ -356,13 +342,6 @@ def recall_precision_figure(frame: pl.DataFrame) -> Figure:
     )
     alt = f"Interpolated precision falls from recall 0 to recall 1: {words}."
     return Figure("recall-precision", "Precision by recall", alt, drawing, "recall_precision")
-
-
-def gain_figures(frame: pl.DataFrame) -> tuple[Figure, ...]:
-    """Draw CG and DCG by rank, also of the ideal lists, and their ratios."""
-    one, two = (_gain_figure(frame, name, f"ideal_{name}", name.upper()) for name in ("cg", "dcg"))
-    three = _gain_figure(frame, "ndcg", None, "DCG / ideal DCG")
-    return one, two, three
 
 
 def _gain_figure(frame: pl.DataFrame, name: str, ideal: str | None, title: str) -> Figure:
@@ -480,9 +459,17 @@ def _curve_sections(frames: Frames, rel: int) -> Iterable[Section]:
         "The largest precision at each level of recall or above, averaged over the queries. "
         f"Relevant: grade {rel} or more."
     )
+    by_run = [frame.filter(run=run)["precision"].to_list() for run in _runs(frame)]
+    levels = zip(frame["recall"].unique(maintain_order=True), *by_run, strict=True)
+    rows = tuple(
+        Row("", f"{level:.1f}", tuple(_fixed(value, "no query") for value in values))
+        for level, *values in levels
+    )
+    title = "Interpolated precision by recall"
+    table = ReportTable("recall_precision", title, "Recall", _runs(frame), rows, data=frame, explained=False)
     yield Section(
         "recall", "Precision by recall", (text, *left_out), (recall_precision_figure(frame),),
-        folded=(recall_precision_table(frame),),
+        folded=(table,),
     )  # fmt: skip
     frame = frames["gain_curves"]
     text = (
@@ -492,8 +479,10 @@ def _curve_sections(frames: Frames, rel: int) -> Iterable[Section]:
     ratio = (
         "The ratio is one of averages (Järvelin and Kekäläinen 2000), not an average of ratios as nDCG is."
     )
+    one, two = (_gain_figure(frame, name, f"ideal_{name}", name.upper()) for name in ("cg", "dcg"))
+    three = _gain_figure(frame, "ndcg", None, "DCG / ideal DCG")
     yield Section(
-        "gain", "Gain by rank", (text, ratio, *left_out), gain_figures(frame), folded=(gain_table(frame),)
+        "gain", "Gain by rank", (text, ratio, *left_out), (one, two, three), folded=(gain_table(frame),)
     )
     frame = frames["r_precision_differences"]
     if frame.height:

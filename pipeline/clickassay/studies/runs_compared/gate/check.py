@@ -190,7 +190,17 @@ def check_run(
 
 def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
     if isinstance(rule, RunState):
-        return _state(run, rule)
+        if rule.subject == HEALTH:
+            checks = fired(run.tables[HEALTH_CHECKS.name])
+            status = checks[0].status if checks else OK
+            worst = [one.check for one in checks if one.status == status]
+            reason = f"{status}: {', '.join(worst)}" if worst else "all data checks passed"
+        else:
+            decided = run.tables[VERDICT.name].sort("place").select("decision", "subject").rows()
+            status, subject = decided[0] if decided else ("cannot_decide", None)
+            reason = f"the decision is {status}" + ("" if subject is None else f" ({visible(subject)})")
+        kept = (status == rule.status) == rule.is_equal
+        return Outcome(rule.text, RuleState.HOLDS if kept else RuleState.BROKEN, reason, status=status)
     try:
         wanted = SampleChoice(
             *(
@@ -216,20 +226,6 @@ def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
     reason = _reason(quantity, state, rule) if state == plain else _UNCERTAIN
     sample = None if rule.quantity == TESTS else key
     return Outcome(rule.text, state, reason, sample, quantity, rule.comparison, rule.limit)
-
-
-def _state(run: Run, rule: RunState) -> Outcome:
-    if rule.subject == HEALTH:
-        checks = fired(run.tables[HEALTH_CHECKS.name])
-        status = checks[0].status if checks else OK
-        worst = [one.check for one in checks if one.status == status]
-        reason = f"{status}: {', '.join(worst)}" if worst else "all data checks passed"
-    else:
-        rows = run.tables[VERDICT.name].sort("place").select("decision", "subject").rows()
-        status, subject = rows[0] if rows else ("cannot_decide", None)
-        reason = f"the decision is {status}" + ("" if subject is None else f" ({visible(subject)})")
-    kept = (status == rule.status) == rule.is_equal
-    return Outcome(rule.text, RuleState.HOLDS if kept else RuleState.BROKEN, reason, status=status)
 
 
 def limit_state(name: str, quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
