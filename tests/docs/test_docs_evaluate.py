@@ -7,8 +7,7 @@ from typing import get_args
 import pytest
 
 from clickassay.cli.commands.rankings import FormatName
-from clickassay.metrics.names import RULES, parse_measure
-from clickassay.studies.evaluation.catalogue import listing
+from clickassay.metrics.names import RULES, listing, parse_measure
 from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.evaluation.forms import EVALUATION_TABLES
 from support.pages import parts

@@ -86,10 +86,6 @@ class CascadeModel:
             chances[:, place + 1] = chances[:, place] * next_one
         return chances
 
-    def marginal(self, lists: Ints) -> Floats:
-        """Return (L, K) chance of each click, whatever is clicked before it."""
-        return np.asarray(self.examined(lists) * shown_values(self.attraction, lists))
-
 
 @dataclass(frozen=True)
 class Counts:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clickassay.click_models.catalogue import ClickModelKind
 from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, total
-from clickassay.click_models.model import ClickModel, Fit
+from clickassay.click_models.model import ClickModel, Fit, marginal
 from clickassay.core.errors import ClickModelError
 from clickassay.core.progress import Event, Progress, silent
 
@@ -78,7 +78,7 @@ def score(model: ClickModel, log: ClickLog) -> Score:
         likelihood += total(chunk.sessions, of_patterns)
         excluded += int(chunk.sessions[of_patterns == -np.inf].sum())
     shows, clicks = log.by_list()
-    chances = model.marginal(log.lists)
+    chances = marginal(model, log.lists)
     skips = np.where(log.shown, shows[:, None] - clicks, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         of_clicks = np.where(clicks > 0, clicks * np.log2(chances), 0.0)

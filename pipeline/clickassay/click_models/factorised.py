@@ -67,10 +67,6 @@ class FactorisedModel:
             last[:, place + 1] = clicked.sum(axis=1)
         return chances
 
-    def marginal(self, lists: Ints) -> Floats:
-        """Return (L, K) chance of each click, whatever is clicked before it."""
-        return np.asarray(self.examined(lists) * shown_values(self.attraction, lists))
-
 
 def _name(place: int, last: int, *, by_last_click: bool) -> str:
     return f"gamma[{place + 1},{last}]" if by_last_click else f"gamma[{place + 1}]"

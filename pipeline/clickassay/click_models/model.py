@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from clickassay.click_models.click_log import Bools, Floats, Ints
+from clickassay.click_models.click_log import Bools, Floats, Ints, shown_values
 
 # ---- how a fit responds to a change of its log: what saves rounds on logs that are nearly the same -
 #
@@ -116,9 +116,10 @@ class ClickModel(Protocol):
         """Return (L, K) chance that each position is examined, whatever is clicked before it."""
         ...
 
-    def marginal(self, lists: Ints) -> Floats:
-        """Return (L, K) chance of each click, whatever is clicked before it."""
-        ...
+
+def marginal(model: ClickModel, lists: Ints) -> Floats:
+    """Return (L, K) chance of each click, whatever is clicked before it."""
+    return np.asarray(model.examined(lists) * shown_values(model.attraction, lists))
 
 
 @dataclass(frozen=True)

@@ -44,13 +44,6 @@ class Gap:
     high: Floats
 
 
-def weighted_means(sample: Sample) -> Floats:
-    """Return the (E,) means over configurations, weighted by sessions."""
-    # added up row by row: a product of matrices rounds in another way on another processor
-    means: Floats = (sample.sessions[:, None] * sample.editorial_values).sum(axis=0) / sample.sessions.sum()
-    return means
-
-
 def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
     """Return differences of weighted means, with intervals by the jackknife over queries.
 
@@ -188,7 +181,9 @@ def _convention_rows(
     """Return the columns that are the same for every click metric: texts and means."""
     quantities = {one.measure: one.quantity for one in declared}
     reference = _indices(sample, (own[quantities[name]] for name in sample.editorial_names))
-    means, gaps = weighted_means(sample), mean_gaps(sample, reference)
+    # added up row by row: a product of matrices rounds in another way on another processor
+    means = (sample.sessions[:, None] * sample.editorial_values).sum(axis=0) / sample.sessions.sum()
+    gaps = mean_gaps(sample, reference)
     names, same = sample.editorial_names, dict[str, str]()
     near = np.isclose(means[:, None], means)  # whole columns are compared where it is likely
     for place, name in enumerate(names):  # an earlier convention of the same quantity with the same values

@@ -200,19 +200,15 @@ def _centred(squares: Floats, sums: Floats, n: Floats, scale: Floats) -> Floats:
     return np.maximum(without_rounding(squares - sums**2 / n, scale), 0)
 
 
-def null_correlations(success: Floats, editorial: Floats, sessions: Integers) -> Floats:
+def null_of_deviations(success: Floats, x: Floats, sessions: Integers) -> Floats:
     """Return the (E,) weighted correlations of SS with offline metrics if clicks ignored the grades.
 
     The chance of single sessions adds to its weighted sum of squares: a mean of n sessions has variance
     s (1 - s)/n, so together Σ s (1 - s)(1 - n/N), N = Σ n.
 
     success: (N,) chances of a click on a good result that do not depend on what the configuration shows.
+    x: (E, N) `deviations` of the offline metrics.
     """
-    return null_of_deviations(success, deviations(editorial, sessions), sessions)
-
-
-def null_of_deviations(success: Floats, x: Floats, sessions: Integers) -> Floats:
-    """Compute `null_correlations` from the (E, N) `deviations` of the offline metrics."""
     y = deviations(success[:, None], sessions)
     chance = success * (1 - success) * (1 - sessions / max(1, sessions.sum()))
     squares = (y * y * sessions).sum() + chance.sum()

@@ -15,9 +15,8 @@ from clickassay.correlation.classes import with_unit
 from clickassay.correlation.estimates import Level, levels
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.correlation.within.groups import NO_GROUP
-from clickassay.findings.claims import Claim, DependsClaim, Verdict
+from clickassay.findings.claims import Claim, DependsClaim, Verdict, by_click, dependences, varied
 from clickassay.findings.decision import USUAL, Decision, decide, same
-from clickassay.findings.depends import by_click, dependences, varied
 from clickassay.findings.influence import (
     capped_run,
     chance_shares,
@@ -111,7 +110,7 @@ def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
     clicks = by_click(run)
     depends = DependsClaim((), clicks, _coverage(run))
     if first.competitors:
-        depends = DependsClaim(dependences(run, clicks), clicks)
+        depends = DependsClaim(dependences(run, run.headline, clicks), clicks)
     opposite = None
     if min(within.ranking.n_queries, first.n_queries) >= MIN_QUERIES:
         opposite = opposed(first, within.ranking, (decision.subject, decision.other, decision.current))

@@ -322,24 +322,17 @@ def rank_within(run: Run, place: SampleKey, click: str | None = None) -> Ranking
     return _rank(run, WITHIN_QUERIES, place, click or run.click)
 
 
-_VALUES: Mapping[Quantity, tuple[str, str]] = {
-    "correlation": ("correlations", "correlation"),
-    "correlation of differences": ("differences", "exact"),
-    "correlation within queries": ("within", "correlation"),
+_TABLES: Mapping[Quantity, tuple[str, str, str]] = {
+    "correlation": ("correlations", "correlation", "comparisons"),
+    "correlation of differences": ("differences", "exact", "difference_comparisons"),
+    "correlation within queries": ("within", "correlation", "within_comparisons"),
 }
-"""The tables of the values that metrics are ranked by, and their columns."""
-
-_PAIRS: Mapping[Quantity, str] = {
-    "correlation": "comparisons",
-    "correlation of differences": "difference_comparisons",
-    "correlation within queries": "within_comparisons",
-}
-"""The tables of the differences between metrics."""
+"""The tables of the values that metrics are ranked by, their columns, and the tables of their differences."""
 
 
 def values_of(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> list[dict[str, Any]]:
     """Return the rows of the values that metrics are ranked by, in ``correlation``."""
-    table, column = _VALUES[quantity]
+    table, column, _ = _TABLES[quantity]
     return [{**row, "correlation": row[column]} for row in run.rows_about(table, sample, click)]
 
 
@@ -353,7 +346,7 @@ def _rank(run: Run, quantity: Quantity, sample: SampleKey, click: str) -> Rankin
         reasons = {estimate(row).reason or "no value" for row in ordered if row["correlation"] is None}
         why = listed(sorted(reasons)) or f"{click} was not computed"
         return Ranking(quantity, click, sample, reason=why)
-    tests = run.rows_about(_PAIRS[quantity], sample, click)
+    tests = run.rows_about(_TABLES[quantity][2], sample, click)
     leads = {(row["metric_a"], row["metric_b"]): lead_from_row(row) for row in tests}
     queries = max(row["n_queries"] or 0 for row in ordered)
     return Ranking(quantity, click, sample, {one.name: one for one in known}, leads, queries)

@@ -28,6 +28,7 @@ from clickassay.click_models.factorised import (
     fit_rates_by_document,
     fit_rates_by_position,
 )
+from clickassay.click_models.model import marginal
 from clickassay.core.errors import SettingsError
 from support.logs import click_oracle as oracle
 from support.logs.click_logs import as_sessions, documents, log_of, random_lists, random_log
@@ -78,7 +79,7 @@ def test_pseudo_counts_add_a_click_and_a_skip():
 
 def test_rates_by_hand():
     every, by_place, by_document = (
-        fit(HAND, pseudo_count=0).model.marginal(HAND.lists)
+        marginal(fit(HAND, pseudo_count=0).model, HAND.lists)
         for fit in (fit_rate, fit_rates_by_position, fit_rates_by_document)
     )
     assert every[0] == pytest.approx([12 / 37] * 3)  # 9 * 3 + 5 * 2 results, 3 + 4 + 5 clicks
@@ -296,8 +297,8 @@ def test_simulated_clicks_have_the_planted_rates():
     for name, planted in PLANTED.items():
         log = planted_log(name)
         sessions, clicks = log.by_list()
-        wanted = planted.marginal(LISTS) * sessions[:, None]
-        spread = np.sqrt(np.maximum(wanted * (1 - planted.marginal(LISTS)), 1))
+        wanted = marginal(planted, LISTS) * sessions[:, None]
+        spread = np.sqrt(np.maximum(wanted * (1 - marginal(planted, LISTS)), 1))
         assert (np.abs(clicks - wanted) / spread).max() < 5, name
 
 
@@ -337,7 +338,7 @@ def test_a_log_of_one_document_is_fitted():
     log = log_of([[0, -1]], {(0, 0): 3, (0, 1): 5}, 1)
     for kind in CLICK_MODELS:
         fit = kind.fit(log)
-        assert fit.model.marginal(log.lists)[0] == pytest.approx([6 / 10, 0], abs=0.05), kind.name
+        assert marginal(fit.model, log.lists)[0] == pytest.approx([6 / 10, 0], abs=0.05), kind.name
 
 
 def test_a_query_without_a_click_among_others_is_what_the_pseudo_counts_set():

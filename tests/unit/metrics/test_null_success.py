@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.correlation.weighted import null_correlations
+from clickassay.correlation.weighted import deviations, null_of_deviations
 from clickassay.metrics import clicks as null
 from clickassay.metrics.clicks import null_success
 
@@ -15,6 +15,10 @@ MASKS = st.lists(st.tuples(st.integers(0, 31), st.integers(1, 9)), min_size=1, m
 def success(good, patterns):
     masks, sessions = (np.array(column, dtype=np.int64) for column in zip(*patterns, strict=True))
     return null_success(np.array(good, dtype=np.int64), masks, sessions)
+
+
+def null_correlations(success, editorial, sessions):
+    return null_of_deviations(success, deviations(editorial, sessions), sessions)
 
 
 def test_shares_worked_by_hand():

@@ -23,7 +23,7 @@ STDIN = "-"
 
 def _list_metrics(wanted: bool) -> None:
     if wanted:
-        from clickassay.studies.evaluation.catalogue import listing, rules
+        from clickassay.metrics.names import listing, rules
 
         heads, rows = listing()
         show_table(heads, rows, title="Metrics")

@@ -88,7 +88,11 @@ def moved_by_folds(
             some = [own.changes(first, first + UNITS_AT_ONCE) for own in cells]
             if at_once:
                 some = [(*own, by_row[0][side] @ of) for side, (*own, of) in zip(sides, some, strict=True)]
-            groups, keys, changes = _beside(some, units)
+            # the cells of all markets, by unit and fold
+            groups, of_fold, changes = (np.concatenate(of, axis=-1) for of in zip(*some, strict=True))
+            keys = units[groups] * USER_FOLDS + of_fold
+            order = np.argsort(keys, kind="stable")
+            groups, keys, changes = groups[order], keys[order], changes.take(order, axis=-1)
             of_all: tuple[Floats, Floats] | None = None
             for number, is_member in enumerate(members[:, groups]):
                 if is_member.all():
@@ -104,16 +108,6 @@ def moved_by_folds(
             of_folds, products = rows @ of_folds, rows @ products @ rows.swapaxes(-1, -2)
     by_fold, share = np.moveaxis(of_folds[..., folds], -1, 1), len(folds) / (len(folds) - 1)
     return {name: Moved(*own) for name, *own in zip(chosen, by_fold, share * products, strict=True)}
-
-
-def _beside(
-    parts: Sequence[tuple[Integers, Integers, Floats]], units: Integers
-) -> tuple[Integers, Integers, Floats]:
-    """Return the cells of all markets: groups, numbers of unit and fold, which ascend, and changes."""
-    groups, folds, changes = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
-    keys = units[groups] * USER_FOLDS + folds
-    order = np.argsort(keys, kind="stable")
-    return groups[order], keys[order], changes.take(order, axis=-1)
 
 
 def _sums(changes: Floats, keys: Integers, folds: int) -> tuple[Floats, Floats]:

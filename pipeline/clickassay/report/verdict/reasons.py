@@ -91,10 +91,6 @@ class _Case:
         return self.decision.subject or ""
 
 
-def _too(names: tuple[str, ...], what: str) -> str:
-    return f"{capital(few_spoken(names))} {'is' if len(names) == 1 else 'are'} {what}." if names else ""
-
-
 def _bounds(lead: Lead) -> str:
     """Return the interval that is meant; with the p-value in the family where the two tests differ."""
     low, high = lead.together
@@ -197,11 +193,15 @@ def _switch(case: _Case) -> Told:
     beats = f"{subject} does not significantly beat {all_spoken(level, 'or')}." if level else ""
     if higher:
         beats += f" A baseline is advised only where no metric beats {current}."
+    also, too = case.decision.names, ""
+    if also:
+        are = "is" if len(also) == 1 else "are"
+        too = f"{capital(few_spoken(also))} {are} significantly better than {current}, too."
     return (
         f"Switch from {current} to {subject}: {subject} predicts significantly better {users}",
         *_compared(case, subject, current, lead),
         small,
-        _too(case.decision.names, f"significantly better than {current}, too"),
+        too,
         beats,
         *_signals(case),
         f"Report {subject} alongside {current} through the next ranker change, then drop {current}.",

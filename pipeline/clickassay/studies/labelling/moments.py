@@ -25,11 +25,6 @@ class GainMoments:
         """The pool with one more document, number D, of gain 0: it pads lists."""
         return GainMoments(np.append(self.mean, 0.0), np.append(self.variance, 0.0))
 
-    @property
-    def unsatisfied_squared(self) -> Floats:
-        """(D,) E[(1 - l)^2]."""
-        return np.asarray((1 - self.mean) ** 2 + self.variance)
-
 
 def shared_tops(one: RankedDocuments, other: RankedDocuments) -> Integers:
     """Return (m,) at how many ranks from the first on two rankings have the same documents."""
@@ -224,7 +219,7 @@ def _err_moments(ranking: RankedDocuments, gains: GainMoments) -> Moments:
     longest_first = np.argsort(-ranking.lengths, kind="stable")
     starts, lengths = ranking.offsets[longest_first], ranking.lengths[longest_first]
     mean, variance = np.zeros(len(lengths)), np.zeros(len(lengths))
-    unsatisfied = gains.unsatisfied_squared
+    unsatisfied = (1 - gains.mean) ** 2 + gains.variance  # (D,) E[(1 - l)^2]
     for rank in range(int(lengths.max(initial=0)), 0, -1):
         reached = slice(np.searchsorted(-lengths, -rank, side="right"))
         at = ranking.documents[starts[reached] + rank - 1]
