@@ -64,23 +64,6 @@ def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
     return Gap(gap, *difference_interval(gap, deviations.spread()))
 
 
-def correlation_gaps(sample: Sample, moments: Floats, reference: NDArray[np.intp]) -> Gap:
-    """Return differences between the correlations of conventions, with intervals by the jackknife.
-
-    reference: (O,) indices of the conventions that all are compared with.
-
-    Returns (C, E, O) correlation of the convention - correlation of the reference.
-    """
-    number = len(sample.editorial_names)
-    a, b = np.repeat(np.arange(number), len(reference)), np.tile(reference, number)
-    values = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
-    difference = no_rounding(values[:, a] - values[:, b])
-    spread = difference_spread(moments, difference, (a, b), n_editorial=number)
-    low, high = difference_interval(difference, spread)
-    shape = (len(values), number, len(reference))
-    return Gap(difference.reshape(shape), low.reshape(shape), high.reshape(shape))
-
-
 def same_values(values: Floats, one: int, other: int) -> bool:
     """Return whether two columns of (N, E) values are equal but for rounding."""
     pair = values[:, [one, other]]
@@ -140,7 +123,16 @@ def audit_tables(
         progress(Event(f"correlating with {click}", number / len(sample.click_names)))
         part = one_click(sample, number)
         moments = sample_moments(part)
-        gaps = correlation_gaps(part, moments, _indices(sample, own.values()))
+        # (C, E, O) correlation of each convention - that of each of the run's own ones
+        reference = _indices(sample, own.values())
+        size = len(part.editorial_names)
+        a, b = np.repeat(np.arange(size), len(reference)), np.tile(reference, size)
+        of_all = correlation_matrix(part.click_values, part.editorial_values, part.sessions).values
+        difference = no_rounding(of_all[:, a] - of_all[:, b])
+        spread = difference_spread(moments, difference, (a, b), n_editorial=size)
+        low, high = difference_interval(difference, spread)
+        shape = (len(of_all), size, len(reference))
+        gaps = Gap(difference.reshape(shape), low.reshape(shape), high.reshape(shape))
         comparisons = _Comparisons(part, gaps, tuple(own))
         table = correlations(part, [unsplit(part)], moments)
         correlated = {row["editorial_metric"]: row for row in table.iter_rows(named=True)}

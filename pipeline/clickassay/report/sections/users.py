@@ -59,7 +59,13 @@ def examination_section(run: Run) -> Section:
     }
     tables = (_models_table(run), _positions_table(run, sample, examined | lines), _grades_table(run, sample))
     text = _examination_text(run, sample, best, examined[best["model"]])
-    model, values = _relevance_by_grade(run, sample, best)
+    # relevance is of a model that separates satisfaction from attraction, if any does: the best if it does
+    own = _grade_rows(run, sample)
+    separating = own.filter(pl.col("relevance") != pl.col("attraction"))
+    names = (own if separating.is_empty() else separating)["model"].unique().sort().to_list()
+    model = best["model"] if best["model"] in names or not names else names[0]
+    valued = own.filter(pl.col("relevance").is_not_null(), model=model)
+    values = {grade: _relevance(valued, model, grade) for grade in valued["grade"].sort()}
     relevance = _relevance_sentences(run, model, values)
     title = f"Figure 1: share of sessions that examine a position, {sample.market_and_depth}"
     drawing = discount_lines(examined, lines, best["model"])
@@ -189,21 +195,6 @@ def _grades_table(run: Run, sample: SampleKey | None) -> ReportTable:
             "models."
         ),) if rows else (), data=frame,
     )  # fmt: skip
-
-
-def _relevance_by_grade(
-    run: Run, sample: SampleKey, best: Mapping[str, Any]
-) -> tuple[str, dict[int, Estimate]]:
-    """Return the model whose relevance is reported, and its values by grade.
-
-    It is one that separates satisfaction from attraction, if any does: the best one if it is among them.
-    """
-    own = _grade_rows(run, sample)
-    separating = own.filter(pl.col("relevance") != pl.col("attraction"))
-    names = (own if separating.is_empty() else separating)["model"].unique().sort().to_list()
-    model = best["model"] if best["model"] in names or not names else names[0]
-    known = own.filter(pl.col("relevance").is_not_null(), model=model)
-    return model, {grade: _relevance(known, model, grade) for grade in known["grade"].sort()}
 
 
 def _relevance_figure(
