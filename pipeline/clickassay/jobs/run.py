@@ -3,7 +3,6 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -75,7 +74,21 @@ def make_run(
                 table = log_table(inputs, settings, work=folder, progress=progress)
             settings = with_log_settings(table, settings)
             frames, graded = analyse_tables(table, inputs, settings, progress)
-            run = run_of(frames, _info(table, inputs, settings))
+            attributes = None if inputs.queries is None else inputs.queries.rows
+            info = {
+                "layout": LAYOUT,
+                "settings": {**plain_settings(settings), **log_settings(table.info["settings"])},
+                "stored_depth": table.stored_depth,
+                "inputs": {**table.info["inputs"], **inputs.identities},
+                "versions": versions(),
+                "command": "",
+                "seed": settings.seed,
+                "has_navigational": attributes is not None and "navigational" in attributes.columns,
+                "skipped_attributes": [] if attributes is None else list(left_out_columns(attributes)),
+                "outcome_values": table.info.get("outcome_values", {}),
+                "notes": [],
+            }
+            run = run_of(frames, info)
             findings = draw_findings(run, np.random.default_rng(0))
             run = with_findings(run, findings)
             if no_correlation(run.tables):
@@ -161,20 +174,3 @@ def write_tables(run: Run, folder: Path) -> None:
             write_table(run.tables[contract.name], folder / f"{contract.name}.parquet")
         write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
         write_json(folder / SETTINGS_FILE, run.info)
-
-
-def _info(table: StagedTable, inputs: Inputs, settings: Settings) -> dict[str, Any]:
-    attributes = None if inputs.queries is None else inputs.queries.rows
-    return {
-        "layout": LAYOUT,
-        "settings": {**plain_settings(settings), **log_settings(table.info["settings"])},
-        "stored_depth": table.stored_depth,
-        "inputs": {**table.info["inputs"], **inputs.identities},
-        "versions": versions(),
-        "command": "",
-        "seed": settings.seed,
-        "has_navigational": attributes is not None and "navigational" in attributes.columns,
-        "skipped_attributes": [] if attributes is None else list(left_out_columns(attributes)),
-        "outcome_values": table.info.get("outcome_values", {}),
-        "notes": [],
-    }

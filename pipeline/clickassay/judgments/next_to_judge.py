@@ -43,7 +43,18 @@ def next_judgments(
 
     Returns rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and goal.
     """
-    lists = _lists(table, depth)
+    # One row per long enough list, cut to the depth: q is the number of its query, row the first
+    # configuration that it was cut from. Those of a query are in the order of sessions, most first, then ids.
+    (rows,) = (table.configurations["results"].list.len() >= depth).to_numpy().nonzero()
+    top = pl.DataFrame(table.results.top(depth)[rows])
+    # hashed: of one query, no two share 64 bits by chance
+    number, first = numbered(top.hash_rows().to_numpy())
+    sessions = np.zeros(len(first), np.int64)
+    np.add.at(sessions, number, table.configurations["sessions"].to_numpy()[rows])
+    row = rows[first]  # of one list the smallest row: configurations are in the order of ids
+    order = order_of(table.query[row], -sessions, row)
+    columns = {"q": table.query[row], "row": row, "sessions": sessions}
+    lists = pl.DataFrame({name: values[order] for name, values in columns.items()}).with_row_index("list")
     each = lists.unique("q")
     named = table.configurations.select(pl.col("market", "query").gather(each["row"]))
     names = named.with_columns(each["q"])
@@ -68,24 +79,6 @@ def next_judgments(
             pl.col("width").fill_nan(None), judge=pl.lit(judge), depth=pl.lit(depth)
         )
     )
-
-
-def _lists(table: LogLists, depth: int) -> pl.DataFrame:
-    """Return (list, q, row, sessions) of long enough lists, cut to the depth, each once.
-
-    q is the number of the query, row the first configuration that the list was cut from. The lists
-    of a query are in the order of their sessions, the most first, then of ids.
-    """
-    (rows,) = (table.configurations["results"].list.len() >= depth).to_numpy().nonzero()
-    top = pl.DataFrame(table.results.top(depth)[rows])
-    # hashed: of one query, no two share 64 bits by chance
-    number, first = numbered(top.hash_rows().to_numpy())
-    sessions = np.zeros(len(first), np.int64)
-    np.add.at(sessions, number, table.configurations["sessions"].to_numpy()[rows])
-    row = rows[first]  # of one list the smallest row: configurations are in the order of ids
-    order = order_of(table.query[row], -sessions, row)
-    columns = {"q": table.query[row], "row": row, "sessions": sessions}
-    return pl.DataFrame({name: values[order] for name, values in columns.items()}).with_row_index("list")
 
 
 def _missing(

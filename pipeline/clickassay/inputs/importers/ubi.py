@@ -160,22 +160,6 @@ def _stage_event(
     if id_field is not None:
         names.object_id_fields[id_field] += 1
     url = document.text("event_attributes", "object", "object_id")
-    writers[action].add(*_event_row(document, action, application, url, counts))
-
-
-def _stage_action(document: Document, action: str, others: TableWriter) -> None:
-    query_id, url = document.text("query_id"), document.text("event_attributes", "object", "object_id")
-    time_ms, _ = document.time_ms()
-    if normalise_query(action) == CLICK:  # the user says that it is none, and a run would take it for one
-        return
-    if query_id is not None and url is not None and time_ms is not None:
-        price = document.number("event_attributes", "object", "object_detail", "price")
-        others.add(query_id, time_ms, url, action, price if action == PURCHASE else None)
-
-
-def _event_row(
-    document: Document, action: str, application: str, url: str | None, counts: dict[str, int]
-) -> tuple[object, ...]:
     keys, ordinal = _keys(document, counts), document.ordinal()
     kind = "impressions" if action == IMPRESSION else "clicks"
     counts[f"{kind}_read"] += 1
@@ -187,7 +171,17 @@ def _event_row(
         counts["clicks_without_time"] += keys[1] is None
     else:
         counts["impressions_without_place"] += ordinal is None or ordinal < 0
-    return *keys, application, ordinal, url
+    writers[action].add(*keys, application, ordinal, url)
+
+
+def _stage_action(document: Document, action: str, others: TableWriter) -> None:
+    query_id, url = document.text("query_id"), document.text("event_attributes", "object", "object_id")
+    time_ms, _ = document.time_ms()
+    if normalise_query(action) == CLICK:  # the user says that it is none, and a run would take it for one
+        return
+    if query_id is not None and url is not None and time_ms is not None:
+        price = document.number("event_attributes", "object", "object_detail", "price")
+        others.add(query_id, time_ms, url, action, price if action == PURCHASE else None)
 
 
 def _keys(
@@ -270,7 +264,20 @@ def write_log(folder: CanonicalFolder) -> None:
         scan_parquet(folder.path / "stage" / f"{name}.parquet")
         for name in ("queries", "impressions", "clicks")
     )
-    hits = _hit_lists(queries, counts)
+    # of each query_id the hits of its earliest query that has some
+    named = queries.filter(pl.col("hits").list.len() > 0).with_columns(
+        pl.col("hits").list.join("\x1f").alias("joined")
+    )
+    lists = (
+        named.sort(_ID, "time_ms", "joined", nulls_last=True)
+        .group_by(_ID, maintain_order=True)
+        .agg(pl.col("hits").first().alias("results"), pl.col("joined").n_unique().alias("lists"))
+        .collect()
+    )
+    counts["hit_lists_after_the_first"] = int(lists["lists"].sum()) - lists.height
+    read, ids = queries.select(pl.len(), pl.col(_ID).n_unique().alias("ids")).collect().row(0)
+    counts["queries_repeated"] = read - ids
+    hits = lists.select(_ID, "results")
     usable = impressions.filter(
         pl.col(_ID).is_not_null(), pl.col("url").is_not_null(), pl.col("ordinal") >= 0
     )
@@ -296,23 +303,6 @@ def write_log(folder: CanonicalFolder) -> None:
     counts["purchases_with_price"] = revenue.height
     if revenue.height:
         revenue.write_parquet(folder.path / "outcomes.parquet")
-
-
-def _hit_lists(queries: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
-    """Return (query_id, results): the hits of its earliest query that has some."""
-    named = queries.filter(pl.col("hits").list.len() > 0).with_columns(
-        pl.col("hits").list.join("\x1f").alias("joined")
-    )
-    lists = (
-        named.sort(_ID, "time_ms", "joined", nulls_last=True)
-        .group_by(_ID, maintain_order=True)
-        .agg(pl.col("hits").first().alias("results"), pl.col("joined").n_unique().alias("lists"))
-        .collect()
-    )
-    counts["hit_lists_after_the_first"] = int(lists["lists"].sum()) - lists.height
-    read, ids = queries.select(pl.len(), pl.col(_ID).n_unique().alias("ids")).collect().row(0)
-    counts["queries_repeated"] = read - ids
-    return lists.select(_ID, "results")
 
 
 def _rebuilt(shown: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
@@ -433,7 +423,18 @@ def _clicks(clicks: pl.LazyFrame, log: pl.DataFrame, counts: dict[str, int]) -> 
         how="semi",
     )
     counts["clicks_elsewhere"] = of_search.height - on_page.height
-    counts["clicks_at_another_place"] = _at_another_place(clicks, log)
+    # Clicks whose ordinal belongs to another result of the list than the one that they name. Ordinals count
+    # from 0 or from 1, an application's alike: taken is the origin by which fewer differ.
+    lists = log.lazy().select(pl.col("search_id").alias(_ID), "results")
+    placed = clicks.filter(pl.col("ordinal") >= 0).join(lists, on=_ID)
+    named = placed.filter(pl.col("url").is_in(pl.col("results")))
+    apart = [
+        pl.col("results").list.get(pl.col("ordinal") - origin, null_on_oob=True).ne_missing(pl.col("url"))
+        | (pl.col("ordinal") < origin)
+        for origin in (0, 1)
+    ]
+    counted = named.group_by("application").agg(zero=apart[0].sum(), one=apart[1].sum()).collect()
+    counts["clicks_at_another_place"] = int(counted.select(pl.min_horizontal("zero", "one").sum()).item())
     return distinct
 
 
@@ -456,20 +457,3 @@ def _revenue(actions: pl.LazyFrame) -> pl.DataFrame:
         pl.col(_ID).alias("search_id"), pl.lit("revenue").alias("name"), "price"
     )
     return named.rename({"price": "value"}).collect()
-
-
-def _at_another_place(clicks: pl.LazyFrame, log: pl.DataFrame) -> int:
-    """Count clicks whose ordinal belongs to another result of the list than the one that they name.
-
-    Ordinals count from 0 or from 1, an application's alike: taken is the origin by which fewer differ.
-    """
-    lists = log.lazy().select(pl.col("search_id").alias(_ID), "results")
-    placed = clicks.filter(pl.col("ordinal") >= 0).join(lists, on=_ID)
-    named = placed.filter(pl.col("url").is_in(pl.col("results")))
-    apart = [
-        pl.col("results").list.get(pl.col("ordinal") - origin, null_on_oob=True).ne_missing(pl.col("url"))
-        | (pl.col("ordinal") < origin)
-        for origin in (0, 1)
-    ]
-    counted = named.group_by("application").agg(zero=apart[0].sum(), one=apart[1].sum()).collect()
-    return int(counted.select(pl.min_horizontal("zero", "one").sum()).item())

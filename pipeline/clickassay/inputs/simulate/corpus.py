@@ -87,7 +87,18 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     words += longer_words(words, lengths, rng)
     navigational = rng.random(queries) < np.array(NAVIGATIONAL_SHARES)[lengths - 1]
     sizes = rng.integers(DOCUMENTS[0], DOCUMENTS[1] + 1, queries)
-    grades = _grades(navigational, sizes, rng)
+    # Grades, most of them low; queries differ in how many useful documents they have. A navigational query
+    # has exactly one perfect document, its first.
+    query_spread = 0.6
+    usefulness = query_spread * rng.standard_normal(len(sizes))
+    latent = rng.standard_normal(sizes.sum()) + np.repeat(usefulness, sizes)
+    ordinary = NormalDist(0, (1 + query_spread**2) ** 0.5)
+    thresholds = [ordinary.inv_cdf(share) for share in np.cumsum(GRADE_SHARES)[:-1].tolist()]
+    sought = np.repeat(navigational, sizes)
+    grades: NDArray[np.int8] = np.searchsorted(thresholds, latent - 0.5 * sought).astype(np.int8)
+    grades[sought] = np.minimum(grades[sought], MAX_GRADE - 1)
+    firsts = np.cumsum(sizes) - sizes
+    grades[firsts[navigational]] = MAX_GRADE
     return Corpus(
         queries=pa.array(query_texts(words, lengths, rng), pa.string()),
         navigational=navigational,
@@ -110,26 +121,6 @@ def make_lists(corpus: Corpus, rng: np.random.Generator) -> RankedLists:
         documents[block.start * RANKERS : block.stop * RANKERS] = ranked
     looks = corpus.grades + np.int8(_CLICKBAIT) * corpus.clickbait
     return RankedLists(documents, looks[documents])
-
-
-def _grades(
-    navigational: NDArray[np.bool_], sizes: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int8]:
-    """Grades, most of them low; queries differ in how many useful documents they have.
-
-    A navigational query has exactly one perfect document, its first.
-    """
-    query_spread = 0.6
-    usefulness = query_spread * rng.standard_normal(len(sizes))
-    latent = rng.standard_normal(sizes.sum()) + np.repeat(usefulness, sizes)
-    ordinary = NormalDist(0, (1 + query_spread**2) ** 0.5)
-    thresholds = [ordinary.inv_cdf(share) for share in np.cumsum(GRADE_SHARES)[:-1].tolist()]
-    sought = np.repeat(navigational, sizes)
-    grades: NDArray[np.int8] = np.searchsorted(thresholds, latent - 0.5 * sought).astype(np.int8)
-    grades[sought] = np.minimum(grades[sought], MAX_GRADE - 1)
-    firsts = np.cumsum(sizes) - sizes
-    grades[firsts[navigational]] = MAX_GRADE
-    return grades
 
 
 def _rank(

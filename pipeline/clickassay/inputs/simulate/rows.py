@@ -158,26 +158,26 @@ def _search_rows(
     )
     if again.any():
         rows = rows.take(np.repeat(np.arange(len(rows)), 1 + again))
-    return rows, usable, _count_searches(traffic, flaw, again, usable)
-
-
-def _count_searches(traffic: Traffic, flaw: NDArray[np.int8], again: Bools, usable: Bools) -> Counter[str]:
     # A visit lasts at most half an hour and has one market: (visit, query) is a session (method 3).
     pairs = traffic.visit[usable] * (int(traffic.query.max(initial=0)) + 1) + traffic.query[usable]
     times = 1 + again
-    return Counter(
-        {
-            "searches": len(usable),
-            "search rows": int(times.sum()),
-            "search rows rejected: null user_id": int(times[flaw == 0].sum()),
-            "search rows rejected: null query": int(times[flaw == 1].sum()),
-            "search rows rejected: empty results": int(times[flaw == 2].sum()),
-            "search rows rejected: null in results": int(times[flaw == 3].sum()),
-            "search rows delivered again": int((again & usable).sum()),
-            "searches that repeat a query on purpose": int(traffic.repeated.sum()),
-            "searches by bots": int((traffic.actor != HUMAN).sum()),
-            "sessions": int(firsts_of_runs(np.sort(pairs)).sum()),
-        }
+    return (
+        rows,
+        usable,
+        Counter(
+            {
+                "searches": len(usable),
+                "search rows": int(times.sum()),
+                "search rows rejected: null user_id": int(times[flaw == 0].sum()),
+                "search rows rejected: null query": int(times[flaw == 1].sum()),
+                "search rows rejected: empty results": int(times[flaw == 2].sum()),
+                "search rows rejected: null in results": int(times[flaw == 3].sum()),
+                "search rows delivered again": int((again & usable).sum()),
+                "searches that repeat a query on purpose": int(traffic.repeated.sum()),
+                "searches by bots": int((traffic.actor != HUMAN).sum()),
+                "sessions": int(firsts_of_runs(np.sort(pairs)).sum()),
+            }
+        ),
     )
 
 

@@ -6,7 +6,7 @@ before such a path.
 """
 
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -407,15 +407,7 @@ def likely_table(schema: pl.Schema, rows: pl.LazyFrame | None = None, file: str 
         is_of_rows = shape not in ("searches", "judgments") and _key(names.get("search_id", "")) in _ROW_IDS
         if required(wanted) <= (has := {*schema, *names}) and not is_of_rows:
             found[shape], there[shape] = names, has
-    for shape in _likeliest(there, file):
-        is_shown = shape == "shown"
-        if not is_shown or SAYS_CLICKED & there[shape] or _show_lists(found[shape], schema, rows):
-            return LikelyTable("searches" if is_shown else shape, found[shape], is_shown)
-    return None
-
-
-def _likeliest(there: Mapping[str, Collection[str]], file: str) -> list[str]:
-    """Return the shapes that may be meant, the likeliest first, by the columns that each would have."""
+    # the shapes that may be meant, the likeliest first, by the columns that each would have
     as_clicks, as_judgments, as_scores = (
         set(there.get(one, ())) for one in ("clicks", "judgments", "scores")
     )
@@ -426,7 +418,13 @@ def _likeliest(there: Mapping[str, Collection[str]], file: str) -> list[str]:
         "searches": True, "shown": True, "judgments": is_judged, "clicks": is_click, "scores": is_score,
         "outcomes": True, "past_tests": True,
     }  # fmt: skip
-    return [shape for shape, is_meant in meant.items() if is_meant and shape in there]
+    for shape, is_meant in meant.items():
+        if not is_meant or shape not in there:
+            continue
+        is_shown = shape == "shown"
+        if not is_shown or SAYS_CLICKED & there[shape] or _show_lists(found[shape], schema, rows):
+            return LikelyTable("searches" if is_shown else shape, found[shape], is_shown)
+    return None
 
 
 def _needed_first(wanted: Sequence[Wanted], missing: Sequence[str], schema: pl.Schema) -> list[str]:

@@ -60,7 +60,13 @@ class Gate:
 
     def passed(self, client: socket.socket) -> None:
         """Let a connection through, or refuse it."""
-        head, _, rest = _head_of(client).partition(b"\r\n")
+        read = b""
+        while b"\r\n\r\n" not in read and len(read) < _LONGEST_HEAD:
+            piece = client.recv(_PIECE)
+            if not piece:
+                break
+            read += piece
+        head, _, rest = read.partition(b"\r\n")
         method, target, version = head.decode("latin-1").split(" ", 2)
         is_tunnel = method == "CONNECT"
         where = urlsplit(f"//{target}" if is_tunnel else target)
@@ -99,16 +105,6 @@ def _passing(gate: Gate) -> type[StreamRequestHandler]:
                 gate.passed(self.connection)
 
     return Passing
-
-
-def _head_of(client: socket.socket) -> bytes:
-    read = b""
-    while b"\r\n\r\n" not in read and len(read) < _LONGEST_HEAD:
-        piece = client.recv(_PIECE)
-        if not piece:
-            break
-        read += piece
-    return read
 
 
 def _pass_on(client: socket.socket, store: socket.socket) -> None:

@@ -207,7 +207,13 @@ class _Halves:
                 read = self.counts["read", ""]
                 progress(Event(f"collecting the results of each search: {read:,} rows"))
                 left = self._write(usable if left is None else pl.concat([left, usable]), _REACH)
-                _refuse_endless(left)
+                if left.height > _MOST_RESULTS:
+                    counted = left["search_id"].value_counts().sort("count", descending=True).row(0)
+                    if counted[1] > _MOST_RESULTS:
+                        raise InputError(
+                            f"searches: search_id {counted[0]} has more than {_MOST_RESULTS:,} rows; "
+                            "check that search_id is the id of a search"
+                        )
             if left is not None:
                 self._write(left, 0)
         finally:
@@ -244,14 +250,3 @@ class _Halves:
             how = {"compression": "none", "use_dictionary": False, "write_statistics": ["timestamp"]}
             self._writers[what] = pq.ParquetWriter(self._places[what], table.schema, **how)
         self._writers[what].write_table(table)
-
-
-def _refuse_endless(rows: pl.DataFrame) -> None:
-    """Refuse an id that goes on and on: it names no search."""
-    if rows.height > _MOST_RESULTS:
-        counted = rows["search_id"].value_counts().sort("count", descending=True).row(0)
-        if counted[1] > _MOST_RESULTS:
-            raise InputError(
-                f"searches: search_id {counted[0]} has more than {_MOST_RESULTS:,} rows; check that "
-                "search_id is the id of a search"
-            )

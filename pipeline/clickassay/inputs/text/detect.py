@@ -85,23 +85,11 @@ _LINES = 50
 _SHOWN_LINES = 3
 _SHOWN_SIGNS = 100
 _PARQUET, _XML = b"PAR1", "<"
-_UBI_FORMS = ("parquet", "csv", "json", "document")
 _NOT_OF_QUERIES = {
     *("label", "product", "item", "sku", "asin"),
     *("url", "doc", "document", "docid", "passage", "grade", "rating", "judgment", "judgement", "relevance"),
-    *(
-        "score",
-        "time",
-        "timestamp",
-        "click",
-        "clicked",
-        "rank",
-        "position",
-        "user",
-        "session",
-        "results",
-        "hits",
-    ),
+    *("score", "time", "timestamp", "click", "clicked", "rank", "position"),
+    *("user", "session", "results", "hits"),
 }
 """Words in names of columns that tell of documents, judgments or clicks: such a table has other rows."""
 
@@ -157,7 +145,21 @@ def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, st
     form: parquet, csv, tsv (tabs), json (an object a line) or document (one of JSON).
     """
     canonical = _canonical({name.strip() for name in names})
-    foreign = _foreign(names, form)
+    keys = [rows.column_key(name) for name in names]
+    has = set(keys)
+    by_rater = sum(key.endswith("_rating") for key in keys) > 1 or bool(has & {*rows.JUDGE})
+    judged = bool(has & {*rows.QUERY}) and bool(has & {*rows.DOCUMENT})
+    graded = bool(has & {*rows.GRADE}) or {"score", "corpus_id"} <= has
+    of_quepid = judged and bool(has & {"docid", "doc_id"})
+    found = {
+        UBI: bool(has & {"user_query", "action_name"}) and form in ("parquet", "csv", "json", "document"),
+        YANDEX_JUDGMENTS: list(names) == ["query", "url", "relevance"] and form == "tsv",
+        QUEPID_RATERS: of_quepid and by_rater and (graded or not has & {*rows.JUDGE[1:]}),
+        QUEPID: of_quepid and graded,
+        BEIR: judged and "corpus_id" in has and graded,
+        JUDGMENT_TABLE: judged and graded and "market" not in has,
+    }
+    foreign = next((layout for layout, holds in found.items() if holds), UNKNOWN)
     problem = _unread_by_runs(file, form)
     if canonical is None or (problem and foreign is not UNKNOWN):
         return foreign, ""
@@ -174,24 +176,6 @@ def _canonical(names: set[str]) -> Layout | None:
         QUERIES: "query" in names and len(names) > 1 and not words & _NOT_OF_QUERIES,
     }
     return next((layout for layout, holds in found.items() if holds), None)
-
-
-def _foreign(names: Sequence[str], form: str) -> Layout:
-    keys = [rows.column_key(name) for name in names]
-    has = set(keys)
-    by_rater = sum(key.endswith("_rating") for key in keys) > 1 or bool(has & {*rows.JUDGE})
-    judged = bool(has & {*rows.QUERY}) and bool(has & {*rows.DOCUMENT})
-    graded = bool(has & {*rows.GRADE}) or {"score", "corpus_id"} <= has
-    of_quepid = judged and bool(has & {"docid", "doc_id"})
-    found = {
-        UBI: bool(has & {"user_query", "action_name"}) and form in ("parquet", "csv", "json", "document"),
-        YANDEX_JUDGMENTS: list(names) == ["query", "url", "relevance"] and form == "tsv",
-        QUEPID_RATERS: of_quepid and by_rater and (graded or not has & {*rows.JUDGE[1:]}),
-        QUEPID: of_quepid and graded,
-        BEIR: judged and "corpus_id" in has and graded,
-        JUDGMENT_TABLE: judged and graded and "market" not in has,
-    }
-    return next((layout for layout, holds in found.items() if holds), UNKNOWN)
 
 
 def _unread_by_runs(file: Path, form: str) -> str:

@@ -61,7 +61,18 @@ def read_qrels(
         labels = {label: str(grade) for grade, label in enumerate(scale)}
         text = pl.col("grade").str.strip_chars().str.to_lowercase()
         frame = frame.with_columns(grade=text.replace_strict(labels, default=pl.col("grade")))
-    grades = _whole_grades(frame, source, {} if counts is None else counts)
+    given = _number(frame, "grade")
+    says_none = given.is_null() | (given.cast(pl.String).str.to_lowercase().is_in([*NULL_WORDS, *REFUSALS]))
+    number = pl.when(says_none).then(NOT_JUDGED).otherwise(given.cast(pl.Float64, strict=False))
+    exact = frame.with_columns(grade=number)
+    ({} if counts is None else counts)["not_judged"] = int(frame.select(says_none.sum()).item())
+    odd = pl.col("grade").is_null() | (pl.col("grade") != pl.col("grade").floor()) | pl.col("grade").is_nan()
+    _refuse(exact, frame, odd, "grade", source)
+    off = ~pl.col("grade").is_between(SMALLEST_GRADE, LARGEST_GRADE)
+    _refuse(exact, frame, off, "grade", source)
+    whole = exact.select(pl.col(name).cast(kind) for name, kind in _QRELS.items())
+    known = whole["grade"].unique().to_list()
+    grades = whole.with_columns(pl.col("grade").replace({grade: qrels_grade(grade) for grade in known}))
     if (grades["grade"] == NOT_JUDGED).any():  # of a document that was judged elsewhere it says nothing
         is_judged = pl.col("grade") != NOT_JUDGED
         grades = grades.filter(is_judged | ~is_judged.any().over("query", "doc"))
@@ -117,7 +128,20 @@ def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.Da
     """
     frame = _read(source, "run", _RUN_LINES, tuple(_RANKED_RUN), ids=ids)
     if "line" in frame.columns and frame["score"].null_count() == frame.height:
-        frame = _by_rank(frame, source)
+        # lines 'query doc rank': ranks count from 1, or from 0, in the order of the lines; if they do not,
+        # the number may be a score
+        rank = pl.col("rank").cast(pl.Float64, strict=False)
+        first = frame.select(rank.first()).item()
+        place = pl.int_range(pl.len()).over("query") + (0 if first == 0 else 1)
+        odd = frame.filter((rank != place).fill_null(True))
+        if odd.height:
+            row, given = odd.row(0, named=True), shlex.quote(str(source))
+            as_scores = f"""awk '{{print $1, "Q0", $2, 0, $3, "run"}}' {given} > scores.run"""
+            raise InputError(
+                f"{source}, line {row['line']}: found {row['text']!r}, expected 'query doc rank' with ranks "
+                f"from 1 in the order of the lines; if they are scores, write six fields: {as_scores}"
+            )
+        frame = frame.with_columns(score=-rank)
     scores = frame.with_columns(score=_number(frame, "score").cast(pl.Float64, strict=False))
     _refuse(scores, frame, pl.col("score").is_null() | ~pl.col("score").is_finite(), "score", source)
     _refuse_repeats(scores, source, "retrieved", "remove all but one of the rows")
@@ -239,7 +263,20 @@ def _read(
 
 
 def _fields(file: Path, what: str, layouts: Sequence[str], names: Sequence[str]) -> pl.DataFrame:
-    return _split(file, _lines(file, what), what, layouts, names)
+    check_lines(what, file)
+    # the byte order mark of UTF-8 is no text; in trec_eval it becomes part of the first name
+    unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")
+    try:
+        # a name such as run[1].txt is no pattern
+        rows = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
+        with opened(file) as source:
+            if source.line_end == "\r":
+                rows = rows.select(pl.col("text").str.split("\r").explode()).with_row_index("line", 1)
+        frame = rows.with_columns(text=unmarked).collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise InputError(f"{what}: cannot read {file}: {reason}; expected a UTF-8 text file") from error
+    return _split(file, frame, what, layouts, names)
 
 
 def _split(
@@ -275,42 +312,6 @@ def _split(
     return split.select("line", *map(pl.Expr.alias, columns, names), "text")
 
 
-def _by_rank(frame: pl.DataFrame, source: Source) -> pl.DataFrame:
-    """Return lines 'query doc rank' with scores: ranks count from 1, or from 0, in the order of the lines.
-
-    Raises InputError if they do not: then the number may be a score.
-    """
-    rank = pl.col("rank").cast(pl.Float64, strict=False)
-    first = frame.select(rank.first()).item()
-    place = pl.int_range(pl.len()).over("query") + (0 if first == 0 else 1)
-    odd = frame.filter((rank != place).fill_null(True))
-    if odd.height:
-        row, given = odd.row(0, named=True), shlex.quote(str(source))
-        as_scores = f"""awk '{{print $1, "Q0", $2, 0, $3, "run"}}' {given} > scores.run"""
-        raise InputError(
-            f"{source}, line {row['line']}: found {row['text']!r}, expected 'query doc rank' with ranks from "
-            f"1 in the order of the lines; if they are scores, write six fields: {as_scores}"
-        )
-    return frame.with_columns(score=-rank)
-
-
-def _lines(file: Path, what: str) -> pl.DataFrame:
-    check_lines(what, file)
-    # the byte order mark of UTF-8 is no text; in trec_eval it becomes part of the first name
-    unmarked = pl.when(line=1).then(pl.col("text").str.strip_prefix("\ufeff")).otherwise("text")
-    try:
-        # a name such as run[1].txt is no pattern
-        rows = pl.scan_lines(file, name="text", row_index_name="line", row_index_offset=1, glob=False)
-        with opened(file) as source:
-            if source.line_end == "\r":
-                rows = rows.select(pl.col("text").str.split("\r").explode()).with_row_index("line", 1)
-        frame = rows.with_columns(text=unmarked).collect()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        raise InputError(f"{what}: cannot read {file}: {reason}; expected a UTF-8 text file") from error
-    return frame
-
-
 def _malformed(file: object, rows: pl.DataFrame, expected: str) -> InputError:
     first = rows.row(0, named=True)
     return malformed(file, first["line"], first["text"], expected=expected)
@@ -318,21 +319,6 @@ def _malformed(file: object, rows: pl.DataFrame, expected: str) -> InputError:
 
 def _number(frame: pl.DataFrame, name: str) -> pl.Expr:
     return pl.col(name).str.strip_chars() if frame.schema[name] == pl.String else pl.col(name)
-
-
-def _whole_grades(frame: pl.DataFrame, source: Source, counts: MutableMapping[str, int]) -> pl.DataFrame:
-    given = _number(frame, "grade")
-    says_none = given.is_null() | (given.cast(pl.String).str.to_lowercase().is_in([*NULL_WORDS, *REFUSALS]))
-    number = pl.when(says_none).then(NOT_JUDGED).otherwise(given.cast(pl.Float64, strict=False))
-    exact = frame.with_columns(grade=number)
-    counts["not_judged"] = int(frame.select(says_none.sum()).item())
-    odd = pl.col("grade").is_null() | (pl.col("grade") != pl.col("grade").floor()) | pl.col("grade").is_nan()
-    _refuse(exact, frame, odd, "grade", source)
-    off = ~pl.col("grade").is_between(SMALLEST_GRADE, LARGEST_GRADE)
-    _refuse(exact, frame, off, "grade", source)
-    whole = exact.select(pl.col(name).cast(kind) for name, kind in _QRELS.items())
-    known = whole["grade"].unique().to_list()
-    return whole.with_columns(pl.col("grade").replace({grade: qrels_grade(grade) for grade in known}))
 
 
 _EXPECTED = {"score": "a finite number", "number": "a number of 0 or more"}

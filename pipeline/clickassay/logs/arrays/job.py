@@ -69,7 +69,18 @@ def counted_pattern_table(
         progress(Event("collecting the pattern table", 1.0))
         sessioniser.end()
         table = sessioniser.whole_table()
-    _check_all_read(log, windows, table.funnel)
+    # the rows that were read are those of the files: a stopped reader may not say so
+    of_files = {
+        "searches": {chunk for window in windows for chunk in window.searches},
+        "clicks": {chunk for window in windows for chunk in window.clicks},
+    }
+    for what, chunks in of_files.items():
+        sources = ("clicks", "actions") if what == "clicks" else (what,)
+        read = int(table.funnel.filter(pl.col("source").is_in(sources), step="read")["rows"].sum())
+        there = sum(chunk.rows for chunk in chunks)
+        if read != there:
+            message = f"{what}: {read:,} of {there:,} rows were read; nothing was written"
+            raise unreadable([log.halves[what]]) or EngineError(message)
     funnel = with_impressions(table.funnel, log.searches.made_of)
     funnel = _with_orphan_clicks(sessioniser, searches, funnel, len(windows))
     return replace(table, funnel=counted_outcomes(funnel, outcomes))
@@ -97,21 +108,6 @@ def _batches(
         return sessioniser.read(searches, clicks, reporter(windows, number, progress))
 
     return workers.ahead(read, range(len(windows)))
-
-
-def _check_all_read(log: Log[LocalHalf], windows: Sequence[Window], funnel: pl.DataFrame) -> None:
-    """Compare the rows that were read with the rows of the files: a stopped reader may not say so."""
-    of_files = {
-        "searches": {chunk for window in windows for chunk in window.searches},
-        "clicks": {chunk for window in windows for chunk in window.clicks},
-    }
-    for what, chunks in of_files.items():
-        sources = ("clicks", "actions") if what == "clicks" else (what,)
-        read = int(funnel.filter(pl.col("source").is_in(sources), step="read")["rows"].sum())
-        there = sum(chunk.rows for chunk in chunks)
-        if read != there:
-            message = f"{what}: {read:,} of {there:,} rows were read; nothing was written"
-            raise unreadable([log.halves[what]]) or EngineError(message)
 
 
 def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Callable[[int, int], None]:

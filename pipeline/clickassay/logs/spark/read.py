@@ -196,7 +196,15 @@ def _read_whole(
                 "local files only; write it with a zone first, for example by to_utc_timestamp"
             )
         rows = _canonical(what, source, raw, wanted)
-        _check_floats(what, source, raw, wanted)
+        for want in wanted:
+            dtype = dict(raw.dtypes).get(want.name, "")
+            if dtype not in _FLOATS or want.kind in ("any", "texts"):
+                continue
+            value = F.col(want.name)
+            is_exact = (F.abs(value) < _FLOATS[dtype]) & (F.floor(value) == value)
+            odd = raw.select(value).where(value.isNotNull() & ~is_exact).limit(1).collect()
+            if odd:
+                raise no_whole_number(what, source, want, (dtype, _FLOATS[dtype]), odd[0][0], raw.columns)
         time = _column(what, source, dict(raw.dtypes), Wanted("timestamp", "time"), None)
     except InputError:
         raise
@@ -204,18 +212,6 @@ def _read_whole(
         raise InputError(f"{what}: {translate_error(error)}") from text_error(error)
     files = RemoteFiles(what, source, raw, time, columns=names)
     return SparkHalf(what, source, frozenset(raw.columns), rows, opened, files)
-
-
-def _check_floats(what: str, source: str, raw: "DataFrame", wanted: Sequence[Wanted]) -> None:
-    for want in wanted:
-        dtype = dict(raw.dtypes).get(want.name, "")
-        if dtype not in _FLOATS or want.kind in ("any", "texts"):
-            continue
-        value = F.col(want.name)
-        is_exact = (F.abs(value) < _FLOATS[dtype]) & (F.floor(value) == value)
-        odd = raw.select(value).where(value.isNotNull() & ~is_exact).limit(1).collect()
-        if odd:
-            raise no_whole_number(what, source, want, (dtype, _FLOATS[dtype]), odd[0][0], raw.columns)
 
 
 def _read_part(
