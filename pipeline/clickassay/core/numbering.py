@@ -78,19 +78,17 @@ class Numbers:
     def get(self, keys: Keys) -> Small:
         """Return the number of each key; -1 where it has none yet."""
         numbers = np.full(len(keys), -1, np.int32)
-        for first in range(0, len(keys) if self.count else 0, _PIECE):
-            numbers[first : first + _PIECE] = self._get(keys[first : first + _PIECE])
-        return numbers
-
-    def _get(self, keys: Keys) -> Small:
         table = self._table
-        slots = table.of(keys)
-        numbers: Small = table.numbers.take(slots)
-        others = self._differing(numbers, keys)
-        while len(others):
-            at = slots[others] = (slots[others] + 1) & table.last
-            numbers[others] = table.numbers[at]
-            others = others[self._differing(numbers[others], keys[others])]
+        for first in range(0, len(keys) if self.count else 0, _PIECE):
+            piece = keys[first : first + _PIECE]
+            slots = table.of(piece)
+            there: Small = table.numbers.take(slots)
+            others = self._differing(there, piece)
+            while len(others):
+                at = slots[others] = (slots[others] + 1) & table.last
+                there[others] = table.numbers[at]
+                others = others[self._differing(there[others], piece[others])]
+            numbers[first : first + _PIECE] = there
         return numbers
 
     def _differing(self, numbers: Small, keys: Keys) -> Rows:

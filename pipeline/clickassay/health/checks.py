@@ -106,8 +106,7 @@ CHECKS = (
     Check("ambiguous_clicks", FINDING, "share of clicks whose search_id is ambiguous", 0.05,
           fault="different searches share one search_id",
           measure="ambiguous/clicks", least=FEW_CLICKS,
-          sentence="{ambiguous/clicks} of the clicks name a search_id that several different searches "
-                   "share.",
+          sentence="{ambiguous/clicks} of the clicks name a search_id that several different searches share.",
           remedy="Give each search its own search_id."),
     Check("positions_from_zero", FINDING, "share of clicks at a position below 1", 0.005,
           fault="positions of clicks do not count from 1",
@@ -130,8 +129,7 @@ CHECKS = (
           fault="one user ID or a handful has many searches",
           measure="standing_out", least=(("of_users", _SEARCHES, "searches"),),
           sentence="{of_busy_user/of_users:percent} of the searches ({of_busy_user:count}) come from one "
-          "user "
-          "ID or a handful, out of {users_about:count}.",
+          "user ID or a handful, out of {users_about:count}.",
           remedy="Exclude the ID if it is a bot or shared by many users."),
     Check("one_search_each", CAUTION, "searches for each user", 1.05, "below",
           fault="nearly every user has only one search",

@@ -182,8 +182,7 @@ def _check_clicks(table: StagedTable, settings: Settings) -> None:
         raise SettingsError(
             f"click metric {first}: {share:.0%} of the satisfied clicks count as satisfied only because no "
             "later event follows; such a metric cannot be the headline; give column dwell_seconds, "
-            "--last-click unsatisfied, or another "
-            "--click-metric before it"
+            "--last-click unsatisfied, or another --click-metric before it"
         )
 
 

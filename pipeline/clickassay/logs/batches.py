@@ -271,9 +271,8 @@ def refuse_lone_last(log: Log[H], chunks: tuple[FileChunk, ...], end_ms: int) ->
     if before is not None and found[0][0] - before > DAY_MS:
         raise InputError(
             f"searches: {last.file}: the last search, {visible(found[0][1])}, has time "
-            f"{utc_text(found[0][0])} "
-            f"UTC, and the search before it {utc_text(before)}: a wrong clock would close the store to all "
-            "earlier rows; remove the row, or add --allow-gap if the time is right"
+            f"{utc_text(found[0][0])} UTC, and the search before it {utc_text(before)}: a wrong clock would "
+            "close the store to all earlier rows; remove the row, or add --allow-gap if the time is right"
         )
 
 

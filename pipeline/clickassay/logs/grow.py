@@ -178,8 +178,7 @@ def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | N
     if name is not None:
         raise InputError(
             f"outcomes: {name} has kind {now[name]} here, but {before[name]} in {store.folder}; add "
-            f"--outcome-kind {name}={before[name]}, or make the batches again: "
-            f"{undo_runs(store.folder, 1)}"
+            f"--outcome-kind {name}={before[name]}, or make the batches again: {undo_runs(store.folder, 1)}"
         )
     last = next(iter(store.batches()[-1:]), None)
     if last is None or not last.has(CARRIED):
@@ -262,11 +261,9 @@ class BatchProcessor(Protocol[H]):
 
     def ids(self) -> pl.LazyFrame:
         """Return the digests of the search ids that are new in the last batch (id), sorted, each once."""
-        ...
 
     def content(self, info: Mapping[str, Any]) -> BatchContent:
         """Return the content of the last batch, and begin new sums."""
-        ...
 
 
 def add_to_store(

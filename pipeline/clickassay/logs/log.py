@@ -26,46 +26,36 @@ class Half(Protocol):
     @property
     def what(self) -> str:
         """Name of the half."""
-        ...
 
     @property
     def source(self) -> str:
         """Where it lies, for messages."""
-        ...
 
     @property
     def columns(self) -> frozenset[str]:
         """Names of the columns that are really there."""
-        ...
 
     def has_numbers(self, ids: str) -> bool:
         """Return whether the ids of a column are whole numbers, or else text."""
-        ...
 
     def with_text_ids(self) -> Self:
         """Return the half with search ids as text."""
-        ...
 
     def fingerprints(self) -> Mapping[str, FileFingerprint]:
         """Return a fingerprint of each file, which distinguishes it from others."""
-        ...
 
     def only(self, files: Sequence[str]) -> Self:
         """Return the half with some of its files."""
-        ...
 
     def chunks(self, first_ms: int, end_ms: int) -> tuple[FileChunk, ...]:
         """Return its chunks, with the range of their times within first_ms to end_ms."""
-        ...
 
     def last_searches(self, chunk: FileChunk, end_ms: int) -> list[tuple[int, object]]:
         """Return time and id of the last two searches of a chunk before `end_ms`, the last first."""
-        ...
 
     @property
     def made_of(self) -> Mapping[tuple[str, str], int]:
         """Rows that its files were made of, by step and reason of the funnel; empty where it was not."""
-        ...
 
 
 H = TypeVar("H", bound=Half)

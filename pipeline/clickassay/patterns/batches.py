@@ -295,9 +295,8 @@ class KnownFiles:
                     return older
             except OSError as error:
                 raise InputError(
-                    f"{self._what}: {file.path} may be a copy of {older.path}, which is gone: size, "
-                    "start and "
-                    "end are equal, but the older clickassay that read it stored no digest of the whole "
+                    f"{self._what}: {file.path} may be a copy of {older.path}, which is gone: size, start "
+                    "and end are equal, but the older clickassay that read it stored no digest of the whole "
                     "file; put it back there (a link is enough), then run again"
                 ) from error
         return None

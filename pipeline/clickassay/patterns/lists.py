@@ -120,10 +120,9 @@ class LogLists:
         numbered = number_results(self.configurations["results"], self.query)
         if len(lists := repeating(numbered.numbers)):
             raise PatternError(
-                f"pattern table: {plural(len(lists), 'ranking')} of {len(self.query):,} show a result "
-                "twice, so "
-                "their metrics would be wrong: an older clickassay wrote this table; make the table or store "
-                "again from its log (`clickassay patterns`)"
+                f"pattern table: {plural(len(lists), 'ranking')} of {len(self.query):,} show a result twice, "
+                "so their metrics would be wrong: an older clickassay wrote this table; make the table or "
+                "store again from its log (`clickassay patterns`)"
             )
         return numbered
 

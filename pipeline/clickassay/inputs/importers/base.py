@@ -26,10 +26,8 @@ from clickassay.inputs import columns
 from clickassay.inputs.columns import arrow_schema
 from clickassay.inputs.sources.fingerprint import unchanged
 
-BASE_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+BASE_DAY_MS = int(datetime(2000, 1, 1, tzinfo=UTC).timestamp()) * 1000
 """Logs that give times without a date are put on this day."""
-
-BASE_DAY_MS = int(BASE_DAY.timestamp()) * 1000
 LAST_MS = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp()) * 1000
 
 SEARCHES, JUDGMENTS = arrow_schema(columns.SEARCHES), arrow_schema(columns.JUDGMENTS)

@@ -106,22 +106,17 @@ class _Session(Session):
             clicks = interaction.findall("clicked/click")
             clicked = [self._place(self._text(click, "rank"), "the rank of a click") for click in clicks]
             self._counts["clicks_read"] += len(clicked)
-            if results:
-                yield self._search(interaction, ranked, results, clicked)
+            if not results:
+                kind = "without_a_first_result" if ranked else "without_results"
+                self._counts[f"interactions_{kind}"] += 1
+                self._counts["clicks_of_dropped_interactions"] += len(clicked)
                 continue
-            kind = "without_a_first_result" if ranked else "without_results"
-            self._counts[f"interactions_{kind}"] += 1
-            self._counts["clicks_of_dropped_interactions"] += len(clicked)
-
-    def _search(
-        self, interaction: ET.Element, ranked: list[tuple[int, str]], results: list[str], clicked: list[int]
-    ) -> _Search:
-        held = [rank for rank, _ in ranked]
-        shown = {rank: document for rank, document in ranked if held.count(rank) == 1}
-        clicks = [shown[rank] for rank in clicked if rank in shown]
-        self._counts["clicks_of_unknown_rank"] += len(clicked) - len(clicks)
-        text = normalise_query(interaction.findtext("query") or "")
-        return _Search(self._text(interaction, "query_id"), text, results, clicks)
+            held = [rank for rank, _ in ranked]
+            shown = {rank: document for rank, document in ranked if held.count(rank) == 1}
+            documents = [shown[rank] for rank in clicked if rank in shown]
+            self._counts["clicks_of_unknown_rank"] += len(clicked) - len(documents)
+            text = normalise_query(interaction.findtext("query") or "")
+            yield _Search(self._text(interaction, "query_id"), text, results, documents)
 
     def _place(self, text: str | None, what: str) -> int:
         # Ranks from 0 would be read one place too high.

@@ -307,8 +307,21 @@ def write_log(folder: CanonicalFolder) -> None:
 
 def _rebuilt(shown: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
     """Return (query_id, results): each page down to its first gap, or place with two results."""
+    # Places count from 0, as on a page with an ordinal 0. Any other counts as its application does: from
+    # 0 if more of its pages begin with 0 than with 1.
+    lowest = shown.group_by(_ID).agg(pl.col("ordinal").min().alias("lowest"), pl.col("application").min())
+    beginning = lowest.filter(pl.col("lowest") <= 1).group_by("application")
+    habits = beginning.agg((2 * (pl.col("lowest") == 0).sum() > pl.len()).alias("from_0"))
+    origins = lowest.join(habits, on="application", how="left").select(
+        _ID,
+        ((pl.col("lowest") > 0) & ~pl.col("from_0").fill_null(value=False)).cast(pl.Int64).alias("origin"),
+    )
+    ones = origins.select(pl.len(), pl.col("origin").sum().alias("ones")).collect()
+    counts["pages_counted_from_1"] = int(ones["ones"].sum())
+    counts["pages_counted_from_0"] = int(ones["len"].sum()) - counts["pages_counted_from_1"]
     places = (
-        _from_one_origin(shown, counts)
+        shown.join(origins, on=_ID)
+        .with_columns((pl.col("ordinal") - pl.col("origin")).alias("place"))
         .group_by(_ID, "place")
         .agg(pl.col("url").min(), pl.len().alias("urls"))
         .sort(_ID, "place")
@@ -326,25 +339,6 @@ def _rebuilt(shown: pl.LazyFrame, counts: dict[str, int]) -> pl.DataFrame:
     counts["results_below_a_hole"] = int(places.filter("below")["urls"].sum())
     kept = places.filter(~pl.col("below"))
     return kept.group_by(_ID, maintain_order=True).agg(pl.col("url").alias("results"))
-
-
-def _from_one_origin(shown: pl.LazyFrame, counts: dict[str, int]) -> pl.LazyFrame:
-    """Replace ordinals by places from 0.
-
-    A page with an ordinal 0 counts from 0. Any other counts as its application does: from 0 if more of its
-    pages begin with 0 than with 1.
-    """
-    pages = shown.group_by(_ID).agg(pl.col("ordinal").min().alias("lowest"), pl.col("application").min())
-    beginning = pages.filter(pl.col("lowest") <= 1).group_by("application")
-    habits = beginning.agg((2 * (pl.col("lowest") == 0).sum() > pl.len()).alias("from_0"))
-    origins = pages.join(habits, on="application", how="left").select(
-        _ID,
-        ((pl.col("lowest") > 0) & ~pl.col("from_0").fill_null(value=False)).cast(pl.Int64).alias("origin"),
-    )
-    ones = origins.select(pl.len(), pl.col("origin").sum().alias("ones")).collect()
-    counts["pages_counted_from_1"] = int(ones["ones"].sum())
-    counts["pages_counted_from_0"] = int(ones["len"].sum()) - counts["pages_counted_from_1"]
-    return shown.join(origins, on=_ID).with_columns((pl.col("ordinal") - pl.col("origin")).alias("place"))
 
 
 def _known(queries: pl.LazyFrame, events: pl.LazyFrame, hits: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,6 @@ Log, a page a line, fields separated by white space::
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -76,44 +75,27 @@ def _translate(log: Path, folder: base.CanonicalFolder) -> None:
     with folder.log(_TEXT_USERS) as writer:
         for number, text in lines(log, progress=folder.progress):
             folder.counts["lines"] += 1
-            if text.strip():
-                page = _page(log, number, text)
-                writer.search(number, page.cookie, page.query, page.time_ms, page.results)
-                for click_ms, url in page.clicks:
-                    writer.click(number, click_ms, url)
-                    writer.counts[_COUNT_OF.get(url, "clicks_on_results")] += 1
-                    writer.counts["clicks_before_their_search"] += click_ms < page.time_ms
-            else:
+            if not text.strip():
                 folder.counts["blank_lines"] += 1
+                continue
+            fields = text.split()
+            results, tail = fields[3 : _RESULTS + 3], fields[_RESULTS + 3 :]
+            n_clicks = base.whole_number(tail[0]) if tail else None
+            if n_clicks is None or len(tail) != 1 + 2 * n_clicks:
+                raise malformed(log, number, text, expected=_LAYOUT)
+            query, cookie, issued = fields[:3]
+            time_ms = _milliseconds(log, number, issued, base.whole_number(issued))
+            writer.search(number, cookie, query, time_ms, results)
+            for elapsed, position in zip(tail[1::2], tail[2::2], strict=True):
+                after = int(elapsed) if _ELAPSED.fullmatch(elapsed) else None
+                seconds = None if after is None else time_ms // 1000 + after
+                click_ms = _milliseconds(log, number, elapsed, seconds)
+                url = _clicked(log, number, position, results)
+                writer.click(number, click_ms, url)
+                writer.counts[_COUNT_OF.get(url, "clicks_on_results")] += 1
+                writer.counts["clicks_before_their_search"] += click_ms < time_ms
     if not folder.counts["searches"]:
         raise InputError(f"{log} has no page; expected lines {_LAYOUT}")
-
-
-@dataclass(frozen=True)
-class _Page:
-    """One line of the log; clicks are (milliseconds, URL or a name of `_OFF_LIST`)."""
-
-    query: str
-    cookie: str
-    time_ms: int
-    results: list[str]
-    clicks: list[tuple[int, str]]
-
-
-def _page(log: Path, number: int, text: str) -> _Page:
-    fields = text.split()
-    results, tail = fields[3 : _RESULTS + 3], fields[_RESULTS + 3 :]
-    n_clicks = base.whole_number(tail[0]) if tail else None
-    if n_clicks is None or len(tail) != 1 + 2 * n_clicks:
-        raise malformed(log, number, text, expected=_LAYOUT)
-    query, cookie, issued = fields[:3]
-    time_ms = _milliseconds(log, number, issued, base.whole_number(issued))
-    clicks = []
-    for elapsed, position in zip(tail[1::2], tail[2::2], strict=True):
-        after = int(elapsed) if _ELAPSED.fullmatch(elapsed) else None
-        click_ms = _milliseconds(log, number, elapsed, None if after is None else time_ms // 1000 + after)
-        clicks.append((click_ms, _clicked(log, number, position, results)))
-    return _Page(query, cookie, time_ms, results, clicks)
 
 
 def _milliseconds(log: Path, number: int, found: str, seconds: int | None) -> int:

@@ -64,11 +64,11 @@ def import_yandex(
         raise SettingsError(f"time_unit_ms is {time_unit_ms}; expected milliseconds per unit, above 0")
     inputs = {"log": log, "judgments": judgments, "query_map": query_map}
     with base.importing(out, inputs, _COUNTS, progress) as folder:
-        graded = _read_judgments(judgments, folder) if judgments else _Judgments([], regions=False)
+        graded, regions = _read_judgments(judgments, folder) if judgments else ([], False)
         mapping = _read_map(query_map, progress) if query_map else None
-        taken = {normalise_query(query) for query, _, _ in graded.rows}
+        taken = {normalise_query(query) for query, _, _ in graded}
         taken |= {normalise_query(query) for query in (mapping or {}).values()}
-        names = _QueryNames(mapping, base.unmapped_prefix(taken), graded.regions)
+        names = _QueryNames(mapping, base.unmapped_prefix(taken), regions)
         with folder.log() as writer:
             translator = _Translator(log, names, time_unit_ms, writer)
             for number, text in lines(log, progress=folder.progress):
@@ -81,18 +81,13 @@ def import_yandex(
         return folder.finish("yandex", notes, {"time_unit_ms": time_unit_ms})
 
 
-@dataclass(frozen=True)
-class _Judgments:
-    rows: list[tuple[str, str, int]]
-    regions: bool
-
-
 def _with_region(query: str, region: str) -> str:
     # CLARA writes regions as "0.0". No white space: the name must stay one word (method 9).
     return f"{query}@{region.removesuffix('.0')}"
 
 
-def _read_judgments(file: Path, folder: base.CanonicalFolder) -> _Judgments:
+def _read_judgments(file: Path, folder: base.CanonicalFolder) -> tuple[list[tuple[str, str, int]], bool]:
+    """Return judgments (query, URL, grade), and whether their queries have regions."""
     numbered_lines = lines(file, progress=folder.progress)
     numbered = ((number, text.split("\t")) for number, text in numbered_lines if text.strip())
     first = next(numbered, None)
@@ -108,7 +103,7 @@ def _read_judgments(file: Path, folder: base.CanonicalFolder) -> _Judgments:
         query = _with_region(fields[0], fields[1]) if regions else fields[0]
         rows.append((query, fields[-2], grade))
     folder.counts["judgments_read"] = len(rows)
-    return _Judgments(folder.judge(rows), regions)
+    return folder.judge(rows), regions
 
 
 @dataclass
@@ -207,7 +202,7 @@ class _Translator:
             )
 
 
-def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> Iterable[str]:
+def _notes(counts: dict[str, int], judgments: list[tuple[str, str, int]], *, judged: bool) -> Iterable[str]:
     if not judged:
         yield base.UNJUDGED
         return
@@ -217,7 +212,7 @@ def _notes(counts: dict[str, int], judgments: _Judgments, *, judged: bool) -> It
             f"Only {share:.1%} of the results shown have a grade: the query ids of the log and of the "
             "judgments may differ; give --query-map."
         )
-    yield base.highest_grade_note(judgments.rows)
+    yield base.highest_grade_note(judgments)
     if counts["judgments_conflicting"]:
         yield base.CONFLICTING
     if counts["times_going_back"]:

@@ -115,32 +115,21 @@ def make_lists(corpus: Corpus, rng: np.random.Generator) -> RankedLists:
     sizes = np.bincount(corpus.query_of)
     documents = np.empty((len(sizes) * RANKERS, DEPTH), dtype=np.int32)
     firsts = np.cumsum(sizes) - sizes
+    places = np.arange(DOCUMENTS[1])
+    spread = np.linspace(*RANKER_NOISE, RANKERS, dtype=np.float32)[:, None]
     for begin in range(0, len(sizes), _BLOCK):
         block = slice(begin, min(begin + _BLOCK, len(sizes)))
-        ranked = _rank(corpus.grades, corpus.navigational[block], firsts[block], sizes[block], rng)
-        documents[block.start * RANKERS : block.stop * RANKERS] = ranked
+        present = places < sizes[block, None]
+        own = np.where(present, firsts[block, None] + places, 0)
+        shown = corpus.grades[own]
+        scores = shown + NAVIGATIONAL_LIFT * (corpus.navigational[block, None] & (shown == MAX_GRADE))
+        error = spread * rng.standard_normal((len(own), RANKERS, DOCUMENTS[1]), dtype=np.float32)
+        noisy = np.where(present[:, None, :], scores[:, None, :] + error, -np.inf)
+        best = np.argsort(-noisy, axis=2, kind="stable")[:, :, :DEPTH]
+        ranked = np.take_along_axis(own[:, None, :], best, axis=2)
+        documents[block.start * RANKERS : block.stop * RANKERS] = ranked.reshape(-1, DEPTH)
     looks = corpus.grades + np.int8(_CLICKBAIT) * corpus.clickbait
     return RankedLists(documents, looks[documents])
-
-
-def _rank(
-    grades: NDArray[np.int8],
-    navigational: NDArray[np.bool_],
-    firsts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> NDArray[np.int32]:
-    places = np.arange(DOCUMENTS[1])
-    present = places < sizes[:, None]
-    documents = np.where(present, firsts[:, None] + places, 0)
-    shown = grades[documents]
-    scores = shown + NAVIGATIONAL_LIFT * (navigational[:, None] & (shown == MAX_GRADE))
-    spread = np.linspace(*RANKER_NOISE, RANKERS, dtype=np.float32)[:, None]
-    error = spread * rng.standard_normal((len(sizes), RANKERS, DOCUMENTS[1]), dtype=np.float32)
-    noisy = np.where(present[:, None, :], scores[:, None, :] + error, -np.inf)
-    best = np.argsort(-noisy, axis=2, kind="stable")[:, :, :DEPTH]
-    chosen = np.take_along_axis(documents[:, None, :], best, axis=2)
-    return chosen.reshape(-1, DEPTH).astype(np.int32)
 
 
 CONSONANTS = "bdfklmnrstv"

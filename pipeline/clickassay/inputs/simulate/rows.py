@@ -41,45 +41,25 @@ class _Rows:
 
 @dataclass(frozen=True)
 class SearchRows(_Rows):
-    """Rows of ``searches`` as indices into the corpus; each array is (rows,).
+    """Rows of ``searches`` as indices into the corpus; each array is (rows,)."""
 
-    Attributes
-    ----------
-    search, user, time_ms
-        As in the log; user NULL is a null.
-    query, market
-        Index of the text; query NULL is a null.
-    page
-        Row of `RankedLists`.
-    state
-        WHOLE, EMPTY (no results) or NULL_INSIDE (the first result is a null).
-    """
-
+    # search, user, time_ms: As in the log; user NULL is a null.
     user: Integers
     time_ms: Integers
+    # query, market: Index of the text; query NULL is a null.
     query: Integers
     market: Integers
-    page: Integers
-    state: NDArray[np.int8]
+    page: Integers  # Row of `RankedLists`.
+    state: NDArray[np.int8]  # WHOLE, EMPTY (no results) or NULL_INSIDE (the first result is a null).
 
 
 @dataclass(frozen=True)
 class ClickRows(_Rows):
-    """Rows of ``clicks``, in order of time; each array is (rows,).
+    """Rows of ``clicks``, in order of time; each array is (rows,)."""
 
-    Attributes
-    ----------
-    search, time_ms
-        As in the log.
-    document
-        Index of the URL; NULL is a null.
-    action
-        CLICKED, ADDED_TO_CART or BOUGHT.
-    """
-
-    time_ms: Integers
-    document: Integers
-    action: NDArray[np.int8]
+    time_ms: Integers  # This and the search are as in the log.
+    document: Integers  # Index of the URL; NULL is a null.
+    action: NDArray[np.int8]  # CLICKED, ADDED_TO_CART or BOUGHT.
 
     @classmethod
     def clicks(cls, search: Integers, time_ms: Integers, document: Integers) -> Self:

@@ -77,7 +77,12 @@ class Traffic:
 
 def periods(searches: int) -> Iterator[Period]:
     """Cut a log of `searches` searches into periods of at most `PERIOD_SEARCHES`, in order of time."""
-    per_day, ends = _plan(searches)
+    peak = 1.6
+    per_day = max(24, int(np.ceil(peak * searches / (DAYS * (PERIOD_SEARCHES - 1)))))
+    # Fewest searches in the small hours, most twelve hours later.
+    hours = 1 - (peak - 1) * np.cos(2 * np.pi * (np.arange(per_day) / per_day - 1 / 6))
+    share = np.cumsum(np.tile(hours, DAYS))
+    ends = np.rint(searches * (share / share[-1])).astype(np.int64)
     begins = np.concatenate(([0], ends[:-1]))
     counts = (ends - begins).reshape(DAYS, per_day)
     users = np.ceil(USERS_PER_SEARCH * counts.max(axis=0)).astype(np.int64)
@@ -93,15 +98,6 @@ def periods(searches: int) -> Iterator[Period]:
             int(first_users[part]),
             int(users[part]),
         )
-
-
-def _plan(searches: int) -> tuple[int, Integers]:
-    peak = 1.6
-    per_day = max(24, int(np.ceil(peak * searches / (DAYS * (PERIOD_SEARCHES - 1)))))
-    # Fewest searches in the small hours, most twelve hours later.
-    day = 1 - (peak - 1) * np.cos(2 * np.pi * (np.arange(per_day) / per_day - 1 / 6))
-    share = np.cumsum(np.tile(day, DAYS))
-    return per_day, np.rint(searches * (share / share[-1])).astype(np.int64)
 
 
 def draw_traffic(

@@ -111,8 +111,7 @@ def no_whole_number(
         f"{what}: column {want.name} of {file} is {dtype}; expected {EXPECTED[want.kind]}, or whole numbers "
         f"below {bound:,}, but it has {value}; pandas converts integer columns with nulls to float: "
         f'write it with astype("Int64"), or as text, or choose another column with --column '
-        f"{what}.{want.name}=… (the columns are "
-        f"{', '.join(columns)})"
+        f"{what}.{want.name}=… (the columns are {', '.join(columns)})"
     )
 
 

@@ -71,8 +71,7 @@ class Actions:
     def _learn(self, text: str) -> int:
         if len(self._texts) > _MOST_TEXTS:
             raise InputError(
-                f"clicks: column action has more than {_MOST_TEXTS:,} different texts, "
-                f"such as {text!r:.60}; "
+                f"clicks: column action has more than {_MOST_TEXTS:,} different texts, such as {text!r:.60}; "
                 "does this column hold the action? Name another by --column clicks.action=…"
             )
         action, kind = normalise_query(text) or "click", LEFT_OUT

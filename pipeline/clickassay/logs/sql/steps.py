@@ -33,11 +33,9 @@ class SqlEngine(Protocol[R]):
 
     def rows(self, step: str, **values: Value) -> list[tuple[Any, ...]]:
         """Return the few rows of `step`."""
-        ...
 
     def is_empty(self, name: str) -> bool:
         """Return whether table `name` holds no row."""
-        ...
 
     def show(self, name: str, rows: R, carried: R | None = None) -> None:
         """Let SQL see rows as table `name`, with a column ``carried``: true for those carried over."""
@@ -47,19 +45,15 @@ class SqlEngine(Protocol[R]):
 
     def put(self, file: Path | None, like: R) -> R:
         """Return the rows of a Parquet file of this machine; None = no rows, of the form of others."""
-        ...
 
     def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
         """Return the few rows of each of several steps."""
-        ...
 
     def fetch(self, *steps: str) -> list[pl.LazyFrame]:
         """Return the rows of steps in their order, written to files of this machine."""
-        ...
 
     def fetched(self, name: str) -> R:
         """Return the rows that `fetch` wrote last for a step of this name."""
-        ...
 
 
 FIRST_MS = 631_152_000_000  # 1990-01-01 UTC

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.errors import EngineError
-from clickassay.core.numbering import Keys, Rows, Small, first_rows
+from clickassay.core.numbering import Rows, Small, first_rows
 from clickassay.logs.arrays.columns import Chunk, Searches, order_of_parts
 from clickassay.logs.arrays.shown import QUERY, LogTexts, query_key
 from clickassay.logs.arrays.steps.clean_searches import SEARCH_FAULTS, count_faults, faults_of_searches
@@ -127,7 +127,14 @@ class SearchReader:
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown):
             new = first_rows(keys, unknown)
-            self._learn(chunk, rows[new], keys[new])
+            fresh = rows[new]
+            shown, query = self._shown, self._queries_of(chunk, fresh)
+            shown.queries.check(query, chunk.texts("market", "query", rows=fresh))
+            results = chunk.texts("results", rows=fresh)["results"]
+            urls = shown.urls.numbers_of(results.explode().cast(pl.String))
+            lengths = results.list.len().cast(pl.Int64).to_numpy()
+            # most of the work is done before other threads have to wait
+            shown.lists.add_new(keys[new], query, urls, lengths, shown.urls.normal.values)
             numbers[unknown] = lists.get(keys[unknown])
         if (
             queries.keys.values.take(lists.query.values.take(numbers)) != chunk.numbers("query_key")[rows]
@@ -139,12 +146,3 @@ class SearchReader:
         return self._shown.queries.numbers_of(
             chunk.numbers("query_key")[rows], lambda new: chunk.texts("market", "query", rows=rows[new])
         )
-
-    def _learn(self, chunk: Chunk, rows: Rows, keys: Keys) -> None:
-        """Keep new lists, one of each key; most of the work is done before other threads have to wait."""
-        shown, query = self._shown, self._queries_of(chunk, rows)
-        shown.queries.check(query, chunk.texts("market", "query", rows=rows))
-        results = chunk.texts("results", rows=rows)["results"]
-        urls = shown.urls.numbers_of(results.explode().cast(pl.String))
-        lengths = results.list.len().cast(pl.Int64).to_numpy()
-        shown.lists.add_new(keys, query, urls, lengths, shown.urls.normal.values)
