@@ -57,7 +57,8 @@ def converted(
     if kind in ("id", "text"):
         texts = column.cast(pl.String) if is_text else None
         if texts is None and is_whole(dtype):
-            return as_digits(column, dtype) if kind == "text" else as_id(column, dtype)
+            as_text = kind == "text" or is_wide(dtype)  # a type that reaches beyond Int64
+            return as_digits(column, dtype) if as_text else as_number(column, dtype)
         return id_in_text(texts) if texts is not None and from_text and kind == "id" else texts
     if kind == "time":
         return _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
@@ -207,11 +208,6 @@ def as_number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def as_digits(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return whole numbers as the text of their decimal digits."""
     return (column if is_wide(dtype) else column.cast(pl.Int64)).cast(pl.String)
-
-
-def as_id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Return whole numbers as Int64, or as text if their type reaches beyond it."""
-    return as_digits(column, dtype) if is_wide(dtype) else as_number(column, dtype)
 
 
 def number_in_text(text: pl.Expr) -> pl.Expr:

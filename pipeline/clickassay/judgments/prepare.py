@@ -25,12 +25,6 @@ from clickassay.patterns.lists import LogLists
 
 KEY = ("judge", "market", "query", "url")
 NO_GRADE = "no grade, -1 or a refusal"
-_ANOTHER = {
-    "max": "another grade: max",
-    "mean-rounded": "another grade: mean-rounded",
-    "latest": "another grade: latest",
-}
-"""Why a further grade of a result leaves, by the rule for conflicts."""
 
 _MAX_LABELS = 12
 _MAX_EXAMPLES = 3  # examples in a message
@@ -103,7 +97,7 @@ def prepare_judgments(
     others = normal.select(*KEY, "grade").n_unique() - resolved.height if again else 0
     counts["repeated", "same judgment again"] = again - others
     if others:
-        counts["repeated", _ANOTHER[settings.conflicts]] = others
+        counts["repeated", f"another grade: {settings.conflicts}"] = others
     on = ["market", "query"] if by_market else ["query"]
     kept = resolved.join(log_queries.select(on).unique(), on=on, how="semi")
     counts["no query", "its query is not in the log"] = resolved.height - kept.height

@@ -82,11 +82,6 @@ OutcomesOf = Callable[[Log[H]], Outcomes | None]
 """Prepares the outcomes of a job once its log is open."""
 
 
-def counts_outcomes(given: WholeInput | None, settings: Settings) -> bool:
-    """Return whether outcomes are counted: given ones, or derived ones."""
-    return given is not None or bool(settings.outcome)
-
-
 def prepare_outcomes(
     given: WholeInput | None, log: Log[H], settings: Settings, taken: Collection[str]
 ) -> Outcomes | None:
@@ -97,7 +92,7 @@ def prepare_outcomes(
     Raises InputError if a name cannot be the name of an outcome, there are too many, one has two kinds, or
     too many rows are unusable.
     """
-    if not counts_outcomes(given, settings):
+    if given is None and not settings.outcome:
         return None
     are_numbers = log.searches.has_numbers("search_id")
     ids = pl.Int64() if are_numbers else pl.String()

@@ -43,7 +43,10 @@ class LogCounts:
         minutes = times_ms // MINUTE_MS
         self._add_days(SEARCHES_BY_DAY, minutes // MINUTES)
         self._minutes += np.bincount(minutes % MINUTES, minlength=MINUTES)
-        spread = spread_digests(digests)
+        # numbers below 2^31 that look random, as `spread` of `sql/macros`: digests of whole numbers lie too
+        # evenly to be counted by, where the numbers follow each other
+        residues = digests % MODULUS
+        spread = residues * residues % MODULUS
         buckets = spread % USER_BUCKETS
         self._users += np.bincount(buckets, minlength=USER_BUCKETS)
         marked = (spread // USER_BUCKETS) | (1 << RANK_BITS)  # the next higher bit if none is set
@@ -87,15 +90,6 @@ class LogCounts:
             rows = pl.DataFrame({"key": keys, "value": values[keys]})
             frames.append(rows.select(pl.lit(name).alias("name"), "key", "value"))
         return merged_counts(pl.concat(frames))
-
-
-def spread_digests(digests: Numbers) -> Numbers:
-    """Return digests as numbers below 2^31 that look random, as ``spread`` of ``sql/macros``.
-
-    Digests of whole numbers lie evenly where the numbers follow each other, too evenly to be counted by.
-    """
-    residues = digests % MODULUS
-    return residues * residues % MODULUS
 
 
 def merged_counts(rows: pl.DataFrame) -> pl.DataFrame:

@@ -209,8 +209,9 @@ def place_to_write(place: str | Path, of: str = "") -> Path:
 
 def _check_place(place: str | Path, of: str = "") -> None:
     if is_uri(str(place)):
-        advice = "files are written only to this machine; give a local path"
-        raise OutputError(f"{of}{place} is a URL, and {advice}")
+        raise OutputError(
+            f"{of}{place} is a URL, and files are written only to this machine; give a local path"
+        )
     if "\0" in str(place):
         raise OutputError(f"{visible(str(place))}: a file name cannot contain NUL; choose another --out")
     if not is_text(place):

@@ -189,14 +189,9 @@ class SettingsOfLog(BaseModel):
         return round(self.late_minutes * 60_000)
 
     @property
-    def clock_ms(self) -> int:
-        """The clock in milliseconds since 1970 UTC."""
-        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000)
-
-    @property
     def latest_ms(self) -> int:
         """Latest time, in milliseconds since 1970 UTC, that a row may have: a day after the clock."""
-        return self.clock_ms + _DAY_MS
+        return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000) + _DAY_MS
 
     @property
     def stored_depth(self) -> int:
@@ -254,11 +249,10 @@ class SettingsOfLog(BaseModel):
         spelled = tuple(dict.fromkeys(" ".join(name.split()).lower() for name in names)) or ("none",)
         if len(spelled) > 1 and "none" in spelled:
             raise ValueError("give none alone, or name the actions that count")
+        _, followed = OF_DWELL_TIMES
         no_names = {
             "click": "clicks always count",
-            OF_DWELL_TIMES[
-                1
-            ]: "ask for satisfied, which adds it where most satisfied clicks rest on --last-click",
+            followed: "ask for satisfied, which adds it where most satisfied clicks rest on --last-click",
         }
         wrong = next((name for name in spelled if name in no_names or not SIGNAL_NAME.fullmatch(name)), None)
         if wrong is not None:

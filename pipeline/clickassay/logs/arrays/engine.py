@@ -239,7 +239,7 @@ class ArraySessioniser:
         no_masks = pl.DataFrame(schema={"click_mask": pl.Int64, "sessions": pl.Int64})
         if not shows_both_ways(self.funnel.frame(no_masks, (), is_open=False)):
             for sums in self._closed:
-                sums.forget_signal(OF_DWELL_TIMES[1])
+                sums.signals.pop(OF_DWELL_TIMES[1], None)
         return self.closed_table()
 
     def open_table(self) -> StagedTable:

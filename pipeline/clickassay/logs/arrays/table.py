@@ -115,7 +115,8 @@ Sections = list[list[Counted]]
 
 def _ranked(sums: Sums, configurations: "Configurations") -> Sections:
     """Return sums by the place of the configuration, of sessions on first pages; the others are drained."""
-    layout, bits = sums.layout, configurations.section_bits
+    # places that differ in no higher bit are neighbours, of one section; there are at most 64
+    layout, bits = sums.layout, max(_SECTION_BITS, len(configurations.example).bit_length() - 6)
     count = (len(configurations.example) >> bits) + 1
     sections: Sections = [[] for _ in range(count)]
     for table in sums.tables(drained=True):
@@ -242,11 +243,6 @@ class Configurations:
     example: Rows
     digests: NDArray[np.uint8]
     shown: LogTexts  # The texts.
-
-    @property
-    def section_bits(self) -> int:
-        """Places that differ in no higher bit are neighbours, of one section; there are at most 64."""
-        return max(_SECTION_BITS, len(self.example).bit_length() - 6)
 
     @classmethod
     def of(cls, lists: Rows, shown: LogTexts, workers: Workers) -> "Configurations":

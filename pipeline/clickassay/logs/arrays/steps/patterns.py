@@ -50,19 +50,8 @@ class PatternCounts:
         self.buckets.append(np.zeros(missing, np.uint64))
         np.bitwise_or.at(self.buckets.values, pairs, np.uint64(1) << (buckets & 63).astype(np.uint64))
 
-    def forget_signal(self, signal: str) -> None:
-        """Leave a signal out of the tables."""
-        self.signals.pop(signal, None)
-
-    def add_signal(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
-        """Count sessions that have a signal, as `add` counts all."""
-        self._add(self.signals, signal, searches, first, masks)
-
-    def add_ones(self, outcome: str, searches: Searches, first: Rows) -> None:
-        """Count sessions that have an outcome which is 1."""
-        self._add(self.ones, outcome, searches, first, np.zeros(len(first), np.int64))
-
-    def _add(self, to: dict[str, Sums], name: str, searches: Searches, first: Rows, masks: Rows) -> None:
+    def add_to(self, to: dict[str, Sums], name: str, searches: Searches, first: Rows, masks: Rows) -> None:
+        """Count sessions that have a signal (to `signals`), or an outcome which is 1 (to `ones`)."""
         if len(first):
             folds = searches.bucket.take(first) % self.folds
             words = self.layout.packed(_numbers(searches, first), folds, masks)
