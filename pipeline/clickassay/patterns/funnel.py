@@ -14,8 +14,6 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import EngineError, InputError, RejectedRowsError
 from clickassay.core.settings import OF_DWELL_TIMES, SIGNAL_NAME
 
-_NO_ORPHAN_CLICKS = pl.DataFrame()
-
 
 class LogFunnel:
     """The funnel of one or several batches of a log, whose lists are kept to `depth`."""
@@ -26,7 +24,7 @@ class LogFunnel:
         self._open: Counter[tuple[str, str, str]] = Counter()
         self._landed: dict[bool, Counter[tuple[int | None, bool]]] = {False: Counter(), True: Counter()}
         self._orphan_clicks: list[pl.DataFrame] = []
-        self._open_orphan_clicks = _NO_ORPHAN_CLICKS
+        self._open_orphan_clicks = pl.DataFrame()
 
     def count_searches(
         self,

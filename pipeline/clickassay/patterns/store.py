@@ -361,7 +361,20 @@ class PatternStore:
             "be unique over the whole log"
             for run, used in ids_of_several_runs(self.batches())
         ]
-        return _sums_that_differ(self.table()) + used_again
+        # the parts of the funnel add up to what was read, and patterns to sessions
+        table = self.table()
+        rows = table.funnel.filter(pl.col("depth") == 0).group_by("source", "step").agg(pl.col("rows").sum())
+        count = {(source, step): number for source, step, number in rows.iter_rows()}
+        for source in ("searches", "clicks"):
+            parts = {step: number for (of, step), number in count.items() if of == source and step != "read"}
+            read = count.get((source, "read"), 0)
+            if sum(parts.values()) != read:
+                faults.append(f"{source}: {read:,} read, but {sum(parts.values()):,} used or excluded")
+        used = count.get(("sessions", "formed"), 0) - count.get(("sessions", "left out"), 0)
+        sessions = table.patterns["sessions"].sum()
+        if sessions != used:
+            faults.append(f"{used:,} sessions used, but {sessions:,} in patterns")
+        return faults + used_again
 
 
 def _rows_digest(frame: pl.DataFrame) -> str:
@@ -390,20 +403,3 @@ def _funnel(batches: Sequence[StoredBatch]) -> pl.DataFrame:
     )
     rows = pl.concat([*frames, of_orphans])
     return FUNNEL.canonical(rows.group_by(FUNNEL.key).agg(pl.col("rows").sum()))
-
-
-def _sums_that_differ(table: PatternTable) -> list[str]:
-    """Check that the parts of the funnel add up to what was read, and patterns to sessions."""
-    rows = table.funnel.filter(pl.col("depth") == 0).group_by("source", "step").agg(pl.col("rows").sum())
-    count = {(source, step): number for source, step, number in rows.iter_rows()}
-    faults = []
-    for source in ("searches", "clicks"):
-        parts = {step: number for (of, step), number in count.items() if of == source and step != "read"}
-        if sum(parts.values()) != count.get((source, "read"), 0):
-            read = count.get((source, "read"), 0)
-            faults.append(f"{source}: {read:,} read, but {sum(parts.values()):,} used or excluded")
-    formed, left_out = count.get(("sessions", "formed"), 0), count.get(("sessions", "left out"), 0)
-    if table.patterns["sessions"].sum() != formed - left_out:
-        sessions = table.patterns["sessions"].sum()
-        faults.append(f"{formed - left_out:,} sessions used, but {sessions:,} in patterns")
-    return faults

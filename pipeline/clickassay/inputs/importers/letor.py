@@ -59,8 +59,8 @@ def import_letor(
             folder.table("features", FEATURES) as features,
         ):
             for row in _documents(file, sizes, comments, folder):
-                judgments.add(row.query, row.url, row.grade)
-                features.add(row.query, row.url, row.grade, row.features, row.values)
+                judgments.add(*row[:3])
+                features.add(*row)
         if not folder.counts["documents"]:
             raise InputError(f"{file} has no document; expected lines {_LAYOUT}")
         return folder.finish("letor", _notes(folder.counts, comments))
@@ -113,18 +113,10 @@ def _comments(file: Path, progress: Progress) -> _Comments:
     return _Comments(are_names=True, texts=texts if has_all else {})
 
 
-@dataclass(frozen=True)
-class _Document:
-    query: str
-    url: str
-    grade: int
-    features: list[int]
-    values: list[float]
-
-
 def _documents(
     file: Path, sizes: Path | None, comments: _Comments, folder: base.CanonicalFolder
-) -> Iterator[_Document]:
+) -> Iterator[tuple[str, str, int, list[int], list[float]]]:
+    """Yield rows of the table of features: query, URL, grade, numbers of features, their values."""
     counts = folder.counts
     queries = None if sizes is None else _queries(sizes, folder.progress)
     seen: set[str] = set()
@@ -149,9 +141,23 @@ def _documents(
         name = told[1] if told else _name_and_rest(comment)[0] if comments.are_names else None
         counts["comments_not_used"] += name is None and bool(comment.strip())
         called = comments.texts.get(query, query)
-        found = _document(file, number, text, fields, called, name or f"{query}-{place}")
-        counts["without_features"] += not found.features
-        yield found
+        grade = base.whole_number(fields[0])
+        parts = [part.partition(":") for part in fields[1:]]
+        try:
+            features, values = (
+                [int(feature) for feature, _, _ in parts],
+                [float(value) for _, _, value in parts],
+            )
+        except ValueError:
+            raise malformed(file, number, text, expected=_LAYOUT) from None
+        if grade is None:
+            raise malformed(file, number, text, expected="a whole grade of 0 or more at the beginning")
+        for part, feature, value in zip(fields[1:], features, values, strict=True):
+            # Written so that NaN, which no comparison holds for, is refused too.
+            if not (0 <= feature <= _LAST_FEATURE and abs(value) <= _LARGEST_VALUE):
+                raise malformed(file, number, part, expected=_PAIR)
+        counts["without_features"] += not features
+        yield called, name or f"{query}-{place}", grade, features, values
     if queries is not None and next(queries, None) is not None:
         raise InputError(f"{sizes}: more lines than {file} has documents; give the file that belongs to it")
 
@@ -179,18 +185,3 @@ def _query(file: Path, number: int, text: str, fields: list[str], queries: Itera
     if len(fields) < 2 or not fields[1].startswith("qid:") or fields[1] == "qid:":
         raise malformed(file, number, text, expected=_LAYOUT)
     return fields.pop(1).removeprefix("qid:")
-
-
-def _document(file: Path, number: int, text: str, fields: list[str], query: str, url: str) -> _Document:
-    grade = base.whole_number(fields[0])
-    try:
-        pairs = [(int(name), float(value)) for name, _, value in (part.partition(":") for part in fields[1:])]
-    except ValueError:
-        raise malformed(file, number, text, expected=_LAYOUT) from None
-    if grade is None:
-        raise malformed(file, number, text, expected="a whole grade of 0 or more at the beginning")
-    for part, (name, value) in zip(fields[1:], pairs, strict=True):
-        # Written so that NaN, which no comparison holds for, is refused too.
-        if not (0 <= name <= _LAST_FEATURE and abs(value) <= _LARGEST_VALUE):
-            raise malformed(file, number, part, expected=_PAIR)
-    return _Document(query, url, grade, [name for name, _ in pairs], [value for _, value in pairs])

@@ -58,11 +58,10 @@ def import_tiangong_st(
         with folder.log() as log:
             for session in sessions_of(_Session, SessionTree(xml), folder, encoding=encoding, hint=hint):
                 # The layout gives no times: steps of a second keep the order of the interactions.
-                for step, search in enumerate(session.searches()):
+                for step, (query_id, text, results, clicks) in enumerate(session.searches()):
                     search_id, time_ms = folder.counts["interactions"], base.BASE_DAY_MS + step * _STEP_MS
-                    query = names.name(search.query_id, search.text)
-                    log.search(search_id, session.number, query, time_ms, search.results)
-                    for document in search.clicks:
+                    log.search(search_id, session.number, names.name(query_id, text), time_ms, results)
+                    for document in clicks:
                         log.click(search_id, time_ms, document)
         graded = folder.judge(_read_labels(judgments, folder, names, encoding)) if judgments else None
         return folder.finish("tiangong-st", _notes(folder.counts, graded), {"encoding": encoding})
@@ -84,19 +83,14 @@ class _QueryNames:
         return name
 
 
-@dataclass(frozen=True)
-class _Search:
-    query_id: str
-    text: str
-    results: list[str]
-    clicks: list[str]
-
-
 class _Session(Session):
     KIND = "TianGong-ST"
 
-    def searches(self) -> Iterator[_Search]:
-        """Yield the interactions whose first result is known; count the others, and their clicks."""
+    def searches(self) -> Iterator[tuple[str, str, list[str], list[str]]]:
+        """Yield the interactions whose first result is known; count the others, and their clicks.
+
+        Yields the query's id and text, results, and the results clicked.
+        """
         for interaction in self._interactions():
             ranked = [
                 (self._place(result.get("rank"), "the rank of a result"), self._text(result, "docid"))
@@ -116,7 +110,7 @@ class _Session(Session):
             documents = [shown[rank] for rank in clicked if rank in shown]
             self._counts["clicks_of_unknown_rank"] += len(clicked) - len(documents)
             text = normalise_query(interaction.findtext("query") or "")
-            yield _Search(self._text(interaction, "query_id"), text, results, documents)
+            yield self._text(interaction, "query_id"), text, results, documents
 
     def _place(self, text: str | None, what: str) -> int:
         # Ranks from 0 would be read one place too high.

@@ -130,16 +130,13 @@ class _Session(Session):
             rank = self._whole(self._text(click, "rank"), "the rank of a result")
             if 1 <= rank <= len(results):
                 time_ms = self._milliseconds(click, since=self._start_ms)
-                clicks.append((time_ms, results[rank - 1], self._dwell_seconds(click, time_ms)))
+                end, dwell = click.get("endtime", ""), None
+                if _CLOCK.fullmatch(end) or _SECONDS.fullmatch(end):
+                    dwell = (self._milliseconds(click, since=time_ms, name="endtime") - time_ms) / 1000
+                clicks.append((time_ms, results[rank - 1], dwell))
             else:
                 self._counts["clicks_of_unknown_rank"] += 1
         return tuple(clicks)
-
-    def _dwell_seconds(self, click: ET.Element, time_ms: int) -> float | None:
-        text = click.get("endtime", "")
-        if not (_CLOCK.fullmatch(text) or _SECONDS.fullmatch(text)):
-            return None
-        return (self._milliseconds(click, since=time_ms, name="endtime") - time_ms) / 1000
 
     def _milliseconds(self, element: ET.Element, *, since: int, name: str = "starttime") -> int:
         text = element.get(name, "")

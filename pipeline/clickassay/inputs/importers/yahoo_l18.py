@@ -90,7 +90,9 @@ def _translate(log: Path, folder: base.CanonicalFolder) -> None:
                 after = int(elapsed) if _ELAPSED.fullmatch(elapsed) else None
                 seconds = None if after is None else time_ms // 1000 + after
                 click_ms = _milliseconds(log, number, elapsed, seconds)
-                url = _clicked(log, number, position, results)
+                if position not in _PLACES and position not in _OFF_LIST:
+                    raise malformed(log, number, position, expected=_POSITIONS)
+                url = results[_PLACES[position] - 1] if position in _PLACES else _OFF_LIST[position]
                 writer.click(number, click_ms, url)
                 writer.counts[_COUNT_OF.get(url, "clicks_on_results")] += 1
                 writer.counts["clicks_before_their_search"] += click_ms < time_ms
@@ -102,14 +104,6 @@ def _milliseconds(log: Path, number: int, found: str, seconds: int | None) -> in
     if seconds is None or not _FIRST_MS <= seconds * 1000 < base.LAST_MS:
         raise malformed(log, number, found, expected=_YEARS)
     return seconds * 1000
-
-
-def _clicked(log: Path, number: int, position: str, results: list[str]) -> str:
-    if position in _PLACES:
-        return results[_PLACES[position] - 1]
-    if position not in _OFF_LIST:
-        raise malformed(log, number, position, expected=_POSITIONS)
-    return _OFF_LIST[position]
 
 
 def _notes(counts: dict[str, int], *, judged: bool) -> Iterable[str]:

@@ -42,14 +42,8 @@ OUR_NAMES: Names = MappingProxyType({})
 LIKELY: Mapping[str, tuple[str, ...]] = {
     "search_id": ("request_id", "query_id", "impression_id", "serp_id", "event_id", "id"),
     "user_id": (
-        "uid",
-        "user",
-        "visitor_id",
-        "visitor",
-        "client_id",
-        "customer_id",
-        "cookie_id",
-        "session_id",
+        *("uid", "user", "visitor_id", "visitor", "client_id", "customer_id"),
+        *("cookie_id", "session_id"),
     ),
     "query": ("q", "query_text", "search_query", "search_term", "keyword", "keywords", "term", "text"),
     "timestamp": ("ts", "time", "event_time", "created_at", "datetime", "occurred_at", "t"),
