@@ -91,9 +91,8 @@ def _framed(what: str, frame: Frame, names: Names, *, held: bool) -> Made:
     schema = rows.collect_schema()
     needed = needed_columns(what, schema.names(), names)
     rows = rows if needed is None else rows.select(needed)
-    if (
-        needed is None and what not in OTHERS_KEPT
-    ):  # a column is missing: the message names those that there are
+    if needed is None and what not in OTHERS_KEPT:
+        # a column is missing: the message names those that there are
         lost = [name for name, dtype in schema.items() if dtype == pl.Object]
         rows = rows.head(_FEW).with_columns(pl.lit(None).alias(name) for name in lost)
     if texts := spelled_out(what, rows.collect_schema(), names):
@@ -102,9 +101,8 @@ def _framed(what: str, frame: Frame, names: Names, *, held: bool) -> Made:
     if held and not frame.is_lazy:
         eager = rows.collect()
         eager.clear().write_parquet(file)
-        if (
-            scan_parquet(file).collect_schema() == eager.schema
-        ):  # else its types are others once it was written
+        if scan_parquet(file).collect_schema() == eager.schema:
+            # else its types are others once it was written
             return Made(file, {file: Origin((_fingerprint(file.name, eager),))}, {file: eager})
     rows.sink_parquet(file, compression="uncompressed")
     return Made(file)

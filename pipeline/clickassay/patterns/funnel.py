@@ -203,13 +203,6 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
         check_rejected(source, dict(rejected.select("reason", "rows").iter_rows()), read, max_rejected)
         if source == "searches" and rejected["rows"].sum() == read:
             raise InputError(f"searches: none of the {read:,} rows is usable")
-    _check_signals(funnel)
-
-
-MOST_SIGNALS = 8
-
-
-def _check_signals(funnel: pl.DataFrame) -> None:
     kept = funnel.filter(source="actions", step="kept").group_by("reason").agg(pl.col("rows").sum())
     counts = dict(kept.sort("rows", "reason", descending=[True, False]).iter_rows())
     named = ", ".join(f"{name!r:.60} ({rows:,})" for name, rows in [*counts.items()][:12])
@@ -233,6 +226,8 @@ def _check_signals(funnel: pl.DataFrame) -> None:
             "satisfied from --signal"
         )
 
+
+MOST_SIGNALS = 8
 
 MOST_BY_LAST_CLICK = 0.5
 """A larger share of satisfied clicks that nothing follows leads no headline."""

@@ -40,9 +40,7 @@ class Table:
     def canonical(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Put `frame` into the contract's form and check it.
 
-        Returns
-        -------
-        The frame with the contract's columns first (cast, in order), further metric columns after
+        Returns the frame with the contract's columns first (cast, in order), further metric columns after
         them where the contract admits them, sorted by the key.
 
         Raises ContractError if a column is missing, unknown or of a type that cannot be cast, or a key occurs

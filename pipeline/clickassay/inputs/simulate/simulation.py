@@ -134,30 +134,17 @@ def simulate(
     ``outcomes.parquet``. It appears by one rename when all of it is written. Memory grows with
     `n_queries`, not with `n_searches`.
 
-    Parameters
-    ----------
-    world
-        A name in `WORLDS`.
-    n_searches
-        Number of searches; 1..10^11. Repeated deliveries come on top.
-    n_queries
-        Number of distinct queries; 1..1,000,000. By default one per 2,000 searches, within
-        50..50,000.
-    seed
-        The same seed and library versions give the same bytes; 0..2^63 - 1.
-    gains
-        Probabilities R(0..4) that a result satisfies, for the world cascade; None = those of the paper.
-    actions
-        Whether users put results into the cart, with the chance R(g) of the result that they click, and buy a
-        quarter of them; all else of the log is the same.
-    out
-        The folder to make.
-    progress
-        Receives the share done after every period.
+    world: a name in `WORLDS`.
+    n_searches: number of searches; 1..10^11. Repeated deliveries come on top.
+    n_queries: number of distinct queries; 1..1,000,000. By default one per 2,000 searches, within 50..50,000.
+    seed: the same seed and library versions give the same bytes; 0..2^63 - 1.
+    gains: probabilities R(0..4) that a result satisfies, for the world cascade; None = those of the paper.
+    actions: whether users put results into the cart, with the chance R(g) of the result that they click, and
+      buy a quarter of them; all else of the log is the same.
+    out: the folder to make.
+    progress: receives the share done after every period.
 
-    Returns
-    -------
-    `out`.
+    Returns `out`.
 
     Raises SimulationError if the world is unknown or a number is out of its range; OutputError if `out`
     exists, or cannot be written.
