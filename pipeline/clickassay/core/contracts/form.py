@@ -55,9 +55,8 @@ class Table:
             return result
         result = result.sort(self.key, nulls_last=False)
         repeated = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).shift()) for name in self.key)
-        if (
-            result.height > 1 and result.select(repeated.slice(1).any()).item()
-        ):  # sorted: equal keys are neighbours
+        # sorted: equal keys are neighbours
+        if result.height > 1 and result.select(repeated.slice(1).any()).item():
             raise ContractError(f"table {self.name}: the key {', '.join(self.key)} is not unique")
         return result
 

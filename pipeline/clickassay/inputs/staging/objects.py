@@ -53,6 +53,11 @@ TRIES, CONNECT, READ = 4, timedelta(seconds=10), timedelta(seconds=30)
 
 _AT_ONCE = 4
 _A_MOMENT = 0.1
+_CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and perhaps AWS_SESSION_TOKEN and AWS_REGION",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
 
 
 @dataclass(frozen=True)
@@ -67,11 +72,6 @@ class _Listed:
         # a list has milliseconds of some servers, an answer never
         changed = meta["last_modified"].replace(microsecond=0)
         return cls(str(meta["path"]), int(meta["size"]), str(changed), meta.get("e_tag"))
-
-    @property
-    def is_odd(self) -> bool:
-        """Whether its key is none for obstore."""
-        return _is_odd(self.key)
 
 
 def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> Made:
@@ -285,9 +285,43 @@ class _Place:
             options[f"{OPTION_OF[self.scheme]}_skip_signature"] = "true"
         return options
 
-    def errors(self) -> "_Errors":
-        """Return a context in which errors of the store become one line."""
-        return _Errors(self)
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn errors of the store into one line."""
+        try:
+            yield
+        except Exception as error:
+            if self.gate.refused is not None:
+                where = {
+                    "https": "give the address there",
+                    "s3": "name the server or region of the bucket by AWS_ENDPOINT_URL or AWS_REGION",
+                }
+                raise InputError(
+                    f"{self.what}: {self.base} redirects to {self.gate.refused}, which was not "
+                    f"contacted; {where.get(self.scheme, 'check the address')}"
+                ) from error
+            known = _obstore(self.what).exceptions
+            if not isinstance(error, known.BaseError | FileNotFoundError):
+                raise
+            if isinstance(error, known.PreconditionError):
+                raise InputError(
+                    f"{self.what}: an object of {self.base} was overwritten while it was read; run again"
+                ) from error
+            login = "the server requires a login; download the file"
+            if self.scheme in _CREDENTIALS:
+                of_store = _CREDENTIALS[self.scheme]
+                login = f"set {of_store} in the environment, with permission to read and list"
+            remedies = {
+                FileNotFoundError: "check bucket and key",
+                known.NotFoundError: "check bucket and key",
+                known.PermissionDeniedError: login,
+                known.UnauthenticatedError: login,
+            }
+            remedy = next(
+                (text for kind, text in remedies.items() if isinstance(error, kind)),
+                "check address, region and network, and run again",
+            )
+            raise InputError(f"{self.what}: cannot read {self.base}: {_short(error)}; {remedy}") from error
 
     def fingerprint(self, one: _Listed) -> FileFingerprint:
         """Return the identity of an object as it was listed."""
@@ -301,7 +335,7 @@ class _Place:
         options: dict[str, Any] = {"range": (start, end)}
         if one.tag is not None:
             options["if_match"] = one.tag
-        if one.is_odd:
+        if _is_odd(one.key):
             headers = {"range": f"bytes={start}-{end - 1}", "if-match": one.tag or "*"}
             with self.errors(), self._by_hand():
                 bucket = urlsplit(self.base).netloc
@@ -344,54 +378,8 @@ def _obstore(what: str) -> Any:  # noqa: ANN401 - a module
 
 
 def _is_odd(key: str) -> bool:
+    """Return whether a key is none for obstore."""
     return bool({"", ".", ".."} & set(key.split("/"))) and key != ""
-
-
-class _Errors:
-    def __init__(self, place: _Place) -> None:
-        self._what, self._base, self._kind, self._gate = place.what, place.base, place.scheme, place.gate
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if isinstance(error, Exception) and self._gate.refused is not None:
-            where = {
-                "https": "give the address there",
-                "s3": "name the server or region of the bucket by AWS_ENDPOINT_URL or AWS_REGION",
-            }
-            raise InputError(
-                f"{self._what}: {self._base} redirects to {self._gate.refused}, which was not "
-                f"contacted; {where.get(self._kind, 'check the address')}"
-            ) from error
-        known = _obstore(self._what).exceptions
-        if not isinstance(error, known.BaseError | FileNotFoundError):
-            return
-        if isinstance(error, known.PreconditionError):
-            raise InputError(
-                f"{self._what}: an object of {self._base} was overwritten while it was read; run again"
-            ) from error
-        remedies = {
-            FileNotFoundError: "check bucket and key",
-            known.NotFoundError: "check bucket and key",
-            known.PermissionDeniedError: self._credentials(),
-            known.UnauthenticatedError: self._credentials(),
-        }
-        remedy = next(
-            (text for kind, text in remedies.items() if isinstance(error, kind)),
-            "check address, region and network, and run again",
-        )
-        raise InputError(f"{self._what}: cannot read {self._base}: {_short(error)}; {remedy}") from error
-
-    def _credentials(self) -> str:
-        names = {
-            "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and perhaps AWS_SESSION_TOKEN and AWS_REGION",
-            "gs": "GOOGLE_APPLICATION_CREDENTIALS",
-            "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
-        }
-        if self._kind not in names:
-            return "the server requires a login; download the file"
-        return f"set {names[self._kind]} in the environment, with permission to read and list"
 
 
 _MOST_SIGNS = 200
