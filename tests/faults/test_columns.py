@@ -47,6 +47,17 @@ def test_a_missing_column_is_named_with_those_that_are_there(tmp_path, table, co
     assert all(name in line for name in frame.columns)
 
 
+@pytest.mark.parametrize(("ending", "separator"), [("csv", ","), ("tsv", "\t")])
+def test_a_column_that_is_there_twice_is_refused_if_it_is_read(tmp_path, ending, separator):
+    file = tmp_path / f"judgments.{ending}"
+    rows = tiny.judgments().with_columns(one=pl.lit(1), other=pl.lit(2)).write_csv(separator=separator)
+    log = tiny.write_log(tmp_path, judgments=file)
+    file.write_text(rows.replace("other", "grade", 1))
+    tiny.refused(log, "judgments: column grade is there twice in ", file.name, "rename or remove one")
+    file.write_text(rows.replace("other", "one", 1))
+    assert tiny.inside(*log.options("run")).code < 2
+
+
 def test_clicks_without_url_and_position_are_refused(tmp_path):
     log = tiny.write_log(tmp_path, clicks=tiny.clicks().rename({"url": "link"}))
     tiny.refused(log, "clicks: neither column url nor column position in ", "clicks.parquet", "link")

@@ -61,6 +61,8 @@ Partition = tuple[tuple[str, str | None], ...]
 """Names and values of columns, as names of folders spell them out: Hive partitions, as ``market=uk``."""
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
+_AGAIN = "_duplicated_0"
+"""What Polars adds to the name of a column of delimited text that is there already."""
 
 
 def partition_of(file: Path, root: Path) -> Partition:
@@ -141,7 +143,7 @@ def parts_of(
     read: the columns that are read: files that differ in other partitions, as a log of years in its days, are
       one part. None = all.
 
-    Raises InputError if a file is empty, cannot be read or is of no known format.
+    Raises InputError if a file is empty, cannot be read, is of no known format, or has a column twice.
     """
     groups: defaultdict[_Like, list[Path]] = defaultdict(list)
     name_of = {path: name for name, path in names.items()}
@@ -170,6 +172,11 @@ def parts_of(
         wide = frozenset(name for name, (_, dtype) in as_found.items() if is_wide(dtype))
         ours = columns_under(what, members[0], source, of_files)
         logical, path_of = dict(logical_of), {name: of_files.get(name, name) for name in ours}
+        for name in ours if read is None else ours.keys() & set(read):
+            if format_ in ("csv", "tsv") and f"{path_of[name]}{_AGAIN}" in source:
+                raise InputError(
+                    f"{what}: column {path_of[name]} is there twice in {members[0]}; rename or remove one"
+                )
         as_texts = {
             name: as_text(column, dtype, logical[path_of[name]])
             for name, (column, dtype) in ours.items()

@@ -135,12 +135,12 @@ class _Reader:
                 raise self.wrong(f"test “{visible(name)}” is there twice: {seen}; remove or rename one")
 
     def _is_numeric(self, name: str) -> bool:
-        """Whether most filled cells of a column are numbers: then each other one is a mistake."""
+        """Whether half the filled cells of a column are numbers: then each other one is a mistake."""
         column = self.rows[name]
         if column.dtype != pl.String:
             return column.dtype.is_numeric() and column.null_count() < len(column)
         texts = _filled(column).drop_nulls()
-        return 2 * sum(_number(text) is not None for text in texts) > len(texts)
+        return 2 * sum(_number(text) is not None for text in texts) >= max(1, len(texts))
 
     def _metrics(self, wanted: Sequence[str], others: Sequence[str], numeric: Sequence[str]) -> list[str]:
         for name in wanted:
