@@ -172,11 +172,9 @@ def parts_of(
         wide = frozenset(name for name, (_, dtype) in as_found.items() if is_wide(dtype))
         ours = columns_under(what, members[0], source, of_files)
         logical, path_of = dict(logical_of), {name: of_files.get(name, name) for name in ours}
-        for name in ours if read is None else ours.keys() & set(read):
-            if format_ in ("csv", "tsv") and f"{path_of[name]}{_AGAIN}" in source:
-                raise InputError(
-                    f"{what}: column {path_of[name]} is there twice in {members[0]}; rename or remove one"
-                )
+        if format_ in ("csv", "tsv"):
+            used = [path for name, path in path_of.items() if read is None or name in read]
+            _refuse_twice(what, members[0], source, used)
         as_texts = {
             name: as_text(column, dtype, logical[path_of[name]])
             for name, (column, dtype) in ours.items()
@@ -200,6 +198,12 @@ def parts_of(
             json,
             lists,
         )
+
+
+def _refuse_twice(what: str, file: Path, columns: Collection[str], used: Sequence[str]) -> None:
+    twice = next((name for name in used if f"{name}{_AGAIN}" in columns), None)
+    if twice is not None:
+        raise InputError(f"{what}: column {twice} is there twice in {file}; rename or remove one")
 
 
 def first_part(what: str, place: str | Path) -> Part:

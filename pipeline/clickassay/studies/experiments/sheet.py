@@ -88,7 +88,11 @@ class _Reader:
     """The rows of a sheet, numbered from 1 in the column `_ROW`; messages name file, row and test."""
 
     def __init__(self, file: str, rows: pl.DataFrame, there: frozenset[str]) -> None:
-        is_filled = pl.any_horizontal(pl.exclude(_ROW).cast(pl.String).str.strip_chars().fill_null("") != "")
+        is_filled = pl.any_horizontal(
+            pl.col(name).str.strip_chars() != "" if dtype == pl.String else pl.col(name).is_not_null()
+            for name, dtype in rows.schema.items()
+            if name != _ROW
+        )
         self.file, self.rows, self.there = file, rows.filter(is_filled), there
 
     def wrong(self, text: str) -> InputError:
@@ -138,7 +142,7 @@ class _Reader:
         """Whether half the filled cells of a column are numbers: then each other one is a mistake."""
         column = self.rows[name]
         if column.dtype != pl.String:
-            return column.dtype.is_numeric() and column.null_count() < len(column)
+            return column.dtype.is_numeric() and column.cast(pl.Float64).fill_nan(None).is_not_null().any()
         texts = _filled(column).drop_nulls()
         return 2 * sum(_number(text) is not None for text in texts) >= max(1, len(texts))
 
@@ -220,7 +224,8 @@ class _Reader:
             error = (high - low) / (2 * ndtri((1 + level) / 2))
             errors_from = f"ci_low and ci_high ({100 * level:g}%)"
         error = np.where(error > 0, error, np.nan)
-        return error, 2 * ndtr(-np.abs(difference / error)), errors_from
+        with np.errstate(over="ignore"):  # then the p-value is 0
+            return error, 2 * ndtr(-np.abs(difference / error)), errors_from
 
 
 def _filled(column: pl.Series) -> pl.Series:

@@ -1,5 +1,6 @@
 """What past tests say of offline metrics, in sentences."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -117,6 +118,10 @@ def calls_sentence(found: Experiments) -> str:
     known = f"these {row['moved']}" if is_whole else f"the {row['moved']} with a value of {name}"
     better, worse = (row[f"{call}_right"] + row[f"{call}_wrong"] for call in ("better", "worse"))
     right = row["better_right"] + row["worse_right"]
+    if row["moved"] == 1:
+        called = "better" if better else "worse" if worse else "neither better nor worse"
+        which = "this test" if is_whole else f"the one with a value of {name}"
+        return f"{name} called {which} {called}; it was {'better' if row['always_better'] else 'worse'}."
     if better == row["moved"]:
         return (
             f"Of {known}, {name} called all better, and {_were(row['better_right'])}: always saying "
@@ -132,7 +137,7 @@ def calls_sentence(found: Experiments) -> str:
     return (
         f"Of {known}, {name} called {better} better ({_were(row['better_right'])}) and "
         f"{worse} worse ({_were(row['worse_right'])}){also}: {right} right. "
-        f"Beside it: {', '.join([*beside, always])}."
+        f"For comparison: {', '.join([*beside, always])}."
     )
 
 
@@ -155,7 +160,7 @@ def others_sentence(found: Experiments) -> str:
         said.append(f"Within {100 * found.margin:g} points of {name}: {_named(alike)}.")
     unknown = compared.filter(against="inconclusive")["editorial_metric"].to_list()
     if unknown:
-        few = "; below 50 tests that is the rule" if found.row["groups"] < FEW_TESTS else ""
+        few = "; with fewer than 50 that is usual" if found.row["groups"] < FEW_TESTS else ""
         said.append(f"These tests cannot tell {_named(unknown)} from {name}{few}.")
     return " ".join(said)
 
@@ -194,7 +199,8 @@ def next_step(found: Experiments) -> str:
     elif kind == "opposes":
         step = f"check that every column is treatment minus control; if so, do not choose by {name}."
     elif kind == "chance":
-        step = f"find a metric that predicts clicks in your log: `clickassay run --current {name}`."
+        command = f"`clickassay run --current {shlex.quote(name)}`"
+        step = f"find a metric that predicts clicks in your log: {command}."
     elif kind == "cannot_tell":
         needed = groups_needed(max(row["in_order"], 1 - row["in_order"]))
         enough = "more than 1,000" if needed is None else f"about {needed}"

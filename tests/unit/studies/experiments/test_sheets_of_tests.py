@@ -107,6 +107,7 @@ REFUSED = {
     "experiment,delta,NDCG\na,1,1\n": ("--column past_tests.difference=delta",),
     f"{HEAD}a,1,1,1\nb,x,1,1\n": ("row 2 (test “b”): difference “x” is not a number",),
     f"{HEAD}a,1,1,1\nb,2,1,n/a\nc,2,1,3\n": ("row 2 (test “b”): NDCG “n/a” is not a number",),
+    f"{HEAD}a,1,1,1\nb,2,1,x\n": ("row 2 (test “b”): NDCG “x” is not a number",),
     f"{HEAD}a,1,1,inf\nb,1,1,2\nc,1,1,2\n": ("NDCG “inf” is not a number",),
     f'{HEAD}a,"1,000",1,1\nb,2,1,2\nc,2,1,2\n': ("difference “1,000”",),
     f"{HEAD}a,1,1,1\na,2,1,1\n": ("test “a” is there twice", "row 1 (difference 1)", "row 2 (difference 2)"),
@@ -144,6 +145,18 @@ def test_a_date_is_no_number_and_names_are_checked(read):
         read(f"{HEAD}a,1,1,1\n", metrics=["NDGC"])
     with pytest.raises(SettingsError, match="--level 95"):
         read(f"{HEAD}a,1,1,1\n", level=95)
+
+
+@pytest.mark.parametrize("odd", [[[1], [2]], [b"\xff", b"\xfe"], [{"a": 1}, {"a": 2}], [float("nan")] * 2])
+def test_columns_of_frames_that_are_no_numbers_are_ignored_or_refused_by_name(odd):
+    frame = pl.DataFrame({"experiment": ["a", "b"], "difference": [1e308, 0.1], "error": [0.1, 0.1]})
+    frame = frame.with_columns(pl.Series("NDCG", [0.1, 0.2]), pl.Series("odd", odd))
+    found = read_sheet(Frame(frame))
+    assert (found.tests.metrics, found.ignored) == (("NDCG",), ("odd",))
+    assert list(found.tests.moved) == [True, False]
+    if not isinstance(odd[0], float):
+        with pytest.raises(InputError, match=r"column odd is .*, not numbers"):
+            read_sheet(Frame(frame), metrics=["odd"])
 
 
 def test_a_column_that_may_be_the_error_is_proposed_and_is_no_metric(read):

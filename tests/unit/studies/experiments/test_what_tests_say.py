@@ -69,6 +69,11 @@ def test_too_few_tests_have_calls_alone_and_say_how_many_more():
     assert "Of these 4, NDCG called 3 better (3 were) and 1 worse (1 was): 4 right." in text
     _, _, text = told(sheet([1], [1]))
     assert "there is 1." in text
+    assert "NDCG called this test better; it was better." in text
+    _, _, text = told(sheet([0, -1], [1, 0]))
+    assert "NDCG called this test neither better nor worse; it was worse." in text
+    _, _, text = told(sheet([1, -1], [None, 1]))
+    assert "NDCG called the one with a value of NDCG better; it was worse." in text
     _, _, text = told(sheet(noise(0), noise(0), group="one idea"))
     assert "add 9 more tests of other ideas" in text
 
@@ -85,7 +90,7 @@ def test_which_tests_moved_and_how_they_were_called():
     _, _, text = told(sheet(users, ndcg))
     assert "7 of 12 tests significantly changed what users did" in text
     said = "Of these 7, NDCG called 3 better (2 were) and 3 worse (2 were), 1 neither: 4 right."
-    assert f"{said} Beside it: always saying “better” 4." in text
+    assert f"{said} For comparison: always saying “better” 4." in text
     _, _, text = told(sheet(np.array(users) / 1000, ndcg))
     assert "0 of 12 tests significantly changed" in text
     assert "Of these" not in text
@@ -109,7 +114,7 @@ def test_other_metrics_are_better_equal_or_unknown():
     assert "Within 5 points of NDCG: SAME." in text
     assert "These tests cannot tell ODD from NDCG." in text  # no word on 50 tests: there are 80
     few = told(frame.head(20), metric=["NDCG", "ODD"])[2]
-    assert "These tests cannot tell ODD from NDCG; below 50 tests that is the rule." in few
+    assert "These tests cannot tell ODD from NDCG; with fewer than 50 that is usual." in few
     assert "Within" not in told(frame, metric=["NDCG", "ODD"])[2]
     assert "These tests" not in told(frame, metric=["NDCG", "SAME"])[2]
 
