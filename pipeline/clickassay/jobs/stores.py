@@ -16,13 +16,14 @@ from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
-from clickassay.logs.arrays.workers import Workers, threads_of
+from clickassay.logs.arrays.workers import Workers
 from clickassay.logs.batches import (
     RunPlan,
     Window,
     files_to_read,
     plan_windows,
     rows_of_batch,
+    threads_of,
     warn_if_unsorted,
 )
 from clickassay.logs.grow import add_to_store, plan_growth, store_settings, with_carried, with_folds_of

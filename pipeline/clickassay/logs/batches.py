@@ -35,16 +35,18 @@ _FEWEST = 100
 _TOO_LARGE = 2.0
 _TOO_LARGE_ALONE = 1.5
 
-# Measured on 2 cores with `/usr/bin/time` over simulated logs (worlds web and cascade, 5 to 20 million
-# searches, lists of ten results): CPU seconds, wall seconds and peak memory of whole processes of
-# `clickassay patterns`, by the number of searches of the log and of its largest batch.
-CPU_SECONDS_PER_SEARCH = 2.2e-6
-WALL_SECONDS_PER_SEARCH = 1.2e-6
+# Measured on 2 cores with `/usr/bin/time`: CPU seconds, wall seconds and peak memory of whole processes of
+# `clickassay patterns` over logs of world `web` with 100,000 queries, of .2 to 187 million searches in
+# batches of .2 to 3 million (lists of ten results). Peaks lie at .8 to 1.2 of what follows.
+CPU_SECONDS_PER_SEARCH = 2.8e-6
+WALL_SECONDS_PER_SEARCH = 1.8e-6
 MEMORY_BYTES = 0.45e9
-MEMORY_BYTES_PER_SEARCH = 300
-MEMORY_BYTES_PER_SEARCH_OF_LOG = 40
-_MOST_OF_LOG = 80_000_000
-"""Beyond so many searches, what is kept of a log grows with its distinct lists, no more with its searches."""
+MEMORY_BYTES_PER_SEARCH = 700
+MEMORY_BYTES_PER_SEARCH_OF_LOG = 35
+MEMORY_BYTES_PER_THREAD = 0.07e9
+"""Of each thread beyond two: it holds rows of its own."""
+_THREADS_SHARE = 0.15
+"""The share of a memory limit that the threads may take."""
 # These logs gave 7 to 17 bytes a search, because lists repeat; lists that are all different give more.
 WRITTEN_BYTES_PER_SEARCH = 60
 
@@ -163,23 +165,30 @@ def rows_of_batch(settings: Settings, searches: int) -> int | None:
     """
     limit, within = settings.memory_limit_bytes, BATCH_ROWS
     if limit is not None and settings.engine == "arrays":
-        within = max(0, int((limit - memory_for(0, searches)) / MEMORY_BYTES_PER_SEARCH))
+        threads = MEMORY_BYTES_PER_THREAD * max(0, threads_of(settings) - 2)
+        within = max(0, int((limit - threads - memory_for(0, searches)) / MEMORY_BYTES_PER_SEARCH))
         least = min(LEAST_ROWS, searches)
         if within < least or not within:
             raise SettingsError(
                 f"memory limit {settings.memory_limit} is too small for {searches:,} searches, which need "
-                f"about {size(memory_for(least, searches))}; raise --memory-limit, or add --engine duckdb, "
-                "which spills to disk"
+                f"about {size(threads + memory_for(least, searches))}; raise --memory-limit, or add "
+                "--engine duckdb, which spills to disk"
             )
     if settings.batch == "auto":
         return min(BATCH_ROWS, within)
     return None if settings.batch.isalpha() else int(settings.batch)
 
 
+def threads_of(settings: Settings) -> int:
+    """Return how many threads work on a log: as many as Polars has unless set, fewer if memory is short."""
+    threads, limit = settings.threads or pl.thread_pool_size(), settings.memory_limit_bytes
+    most = threads if limit is None else int(_THREADS_SHARE * limit / MEMORY_BYTES_PER_THREAD)
+    return min(threads, max(2, most))
+
+
 def memory_for(batch: int, log: int) -> float:
-    """Return the bytes that a batch of so many searches of a log of so many needs, about."""
-    kept = MEMORY_BYTES_PER_SEARCH_OF_LOG * min(log, _MOST_OF_LOG)
-    return MEMORY_BYTES + MEMORY_BYTES_PER_SEARCH * batch + kept
+    """Return the bytes that a batch of so many searches of a log of so many needs on two threads, about."""
+    return MEMORY_BYTES + MEMORY_BYTES_PER_SEARCH * batch + MEMORY_BYTES_PER_SEARCH_OF_LOG * log
 
 
 def size(number: float) -> str:

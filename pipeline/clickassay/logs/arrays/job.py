@@ -13,8 +13,8 @@ from clickassay.inputs.tables import unreadable
 from clickassay.logs.arrays.engine import ArraySessioniser, ReadBatch
 from clickassay.logs.arrays.steps.carry_over import clicks_as_read, searches_as_read
 from clickassay.logs.arrays.steps.search_ids import ambiguous_ids, usable_ids
-from clickassay.logs.arrays.workers import Workers, threads_of
-from clickassay.logs.batches import Window, plan_windows, scan_window, warn_if_unsorted
+from clickassay.logs.arrays.workers import Workers
+from clickassay.logs.batches import Window, plan_windows, scan_window, threads_of, warn_if_unsorted
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log, has_signals
 from clickassay.logs.outcomes import Outcomes, counted_outcomes

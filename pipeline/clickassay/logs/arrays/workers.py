@@ -6,24 +6,11 @@ from threading import Event
 from types import TracebackType
 from typing import Self, TypeVar
 
-import polars as pl
-
-from clickassay.core.settings import Settings
-
 _WAITING = 1.5
 """Items for each thread that are taken up before the first of them is done: each holds rows."""
 
-_BYTES, _SHARE = 45_000_000, 0.15
-"""What the rows of a thread take up, about, and the share of a memory limit that all of them may take."""
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-def threads_of(settings: Settings) -> int:
-    """Return how many threads work on a log: as many as Polars has unless set, fewer if memory is short."""
-    threads, limit = settings.threads or pl.thread_pool_size(), settings.memory_limit_bytes
-    return threads if limit is None else min(threads, max(2, int(_SHARE * limit / _BYTES)))
 
 
 class Workers:
