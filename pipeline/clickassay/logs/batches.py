@@ -37,12 +37,12 @@ _TOO_LARGE_ALONE = 1.5
 
 # Measured on 2 cores with `/usr/bin/time`: CPU seconds, wall seconds and peak memory of whole processes of
 # `clickassay patterns` over logs of world `web` with 100,000 queries, of .2 to 187 million searches in
-# batches of .2 to 3 million (lists of ten results). Peaks lie at .8 to 1.2 of what follows.
+# batches of .2 to 3 million (lists of ten results). Peaks lie at .8 to 1.1 of what follows.
 CPU_SECONDS_PER_SEARCH = 2.8e-6
 WALL_SECONDS_PER_SEARCH = 1.8e-6
 MEMORY_BYTES = 0.45e9
 MEMORY_BYTES_PER_SEARCH = 700
-MEMORY_BYTES_PER_SEARCH_OF_LOG = 35
+MEMORY_BYTES_PER_SEARCH_OF_LOG = 40
 MEMORY_BYTES_PER_THREAD = 0.07e9
 """Of each thread beyond two: it holds rows of its own."""
 _THREADS_SHARE = 0.15
