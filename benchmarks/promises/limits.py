@@ -22,18 +22,13 @@ from benchmarks.promises.promised_power import weighted_truth
 from benchmarks.promises.verdict.pools import AT_ONCE, CLICKS, KINDS, SIZES, Kind, true_values, with_clicks
 from clickassay.core.records import Sample
 from clickassay.core.seeds import child
+from clickassay.correlation.changes import closed_form_changes, mean_changes, weighted_changes, within_changes
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.tables import correlations, within
 from clickassay.correlation.uncertainty.intervals import ALPHA, holm
 from clickassay.correlation.within.groups import query_groups
 from clickassay.studies.runs_compared.gate.check import RuleState, limit_state, state_of
 from clickassay.studies.runs_compared.gate.quantities import CORRELATION, RunQuantity
-from clickassay.studies.runs_compared.noise import (
-    closed_form_changes,
-    mean_changes,
-    weighted_changes,
-    within_changes,
-)
 
 REPORT = ROOT / "reports" / "calibration" / "limits.csv"
 NOT_MEASURED = {"null", "reversed", "alike"}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.lib.processes import in_processes
 from clickassay.core.records import Floats, Integers, Sample, SampleKey
 from clickassay.core.seeds import child
-from clickassay.studies.runs_compared.noise import mean_changes, weighted_changes
+from clickassay.correlation.changes import mean_changes, weighted_changes
 
 DEPTH, QUERIES, USERS, SEARCHES = 5, 200, 4000, 20_000
 LAWS = {"even": None, "lognormal 1": 1.0, "lognormal 1.5": 1.5, "zipf 1": 0.0}

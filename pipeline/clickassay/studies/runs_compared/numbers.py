@@ -13,12 +13,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SAMPLE_COLUMNS, USER_FOLDS, Floats, Sample, SampleKey, pairs_of
-from clickassay.correlation.uncertainty.intervals import ALPHA, holm, no_rounding
-from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
-from clickassay.findings.arrays import folds_of, graded_sample, without_fold
-from clickassay.findings.run import Run
-from clickassay.metrics.clicks import IPS, is_click_metric
-from clickassay.studies.runs_compared.noise import (
+from clickassay.correlation.changes import (
     Changes,
     closed_form_changes,
     from_intervals,
@@ -26,6 +21,11 @@ from clickassay.studies.runs_compared.noise import (
     weighted_changes,
     within_changes,
 )
+from clickassay.correlation.uncertainty.intervals import ALPHA, holm, no_rounding
+from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
+from clickassay.findings.arrays import folds_of, graded_sample, without_fold
+from clickassay.findings.run import Run
+from clickassay.metrics.clicks import IPS, is_click_metric
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
 
 PLACE = ("table", *SAMPLE_COLUMNS, "split", "class", "click_metric", "editorial_metric")

@@ -8,15 +8,15 @@ import pytest
 from scipy import stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from clickassay.correlation.within.groups import all_markets, query_groups
-from clickassay.studies.runs_compared.noise import (
+from clickassay.correlation.changes import (
     closed_form_changes,
     from_intervals,
     mean_changes,
     mean_intervals,
     weighted_changes,
 )
-from clickassay.studies.runs_compared.noise import within_changes as changes_of_groups
+from clickassay.correlation.changes import within_changes as changes_of_groups
+from clickassay.correlation.within.groups import all_markets, query_groups
 from support.runs.given_sample import sample_of
 
 

@@ -10,11 +10,11 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.core.records import SampleKey
+from clickassay.correlation.changes import weighted_changes
 from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL
 from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from clickassay.studies.runs_compared.compare import compare_runs
-from clickassay.studies.runs_compared.noise import weighted_changes
 from clickassay.studies.runs_compared.numbers import NOTHING_WORSE, DiffOptions, Watch, flag_findings
 from clickassay.studies.runs_compared.words import alone_words, change_words, headline
 from support.runs.given_runs import (

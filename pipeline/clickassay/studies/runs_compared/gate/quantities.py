@@ -23,12 +23,12 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
 from clickassay.core.text.words import did_you_mean, listed
+from clickassay.correlation.changes import mean_intervals
 from clickassay.findings.arrays import folds_of, graded_sample, without_fold
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import named_measure
 from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, refuse_ips, signal_of
 from clickassay.metrics.names import spell_out
-from clickassay.studies.runs_compared.noise import mean_intervals
 from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
 
 

@@ -9,7 +9,7 @@ leaving out each fold of users too (two-way clustering: Cameron, Gelbach and Mil
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -125,13 +125,36 @@ def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Chan
 
     without_users: the sample without each fold of users; empty where users are not known.
     """
-    # stands for a run whose numbers are all 0, also without any of the queries
-    nothing: _Kind[Sample] = _Kind(
-        lambda part: _Contributions(part.unit_names, np.zeros((len(part.unit_names), 1))),
-        lambda sums: np.zeros((*sums.shape[:-1], 1)),
+    return _from_nothing(_means(sample), sample, without_users)
+
+
+def differences_from_nothing(
+    values: Floats, statistic: Statistic, without_users: Sequence[Floats], most_degrees: Floats
+) -> Changes:
+    """Return differences that are functions of sums over units, as changes from 0.
+
+    Their p-values have the degrees of freedom of their intervals, so that both say the same of 0.
+
+    values: (Q, K) contributions of the units; the first column is their weight.
+    statistic: turns (..., K) sums over units into (..., P) differences.
+    without_users: `values` without each fold of users; empty where they do not count.
+    most_degrees: (P,) degrees of freedom that the error by units has at most.
+    """
+    units = tuple(f"{number:09d}" for number in range(len(values)))
+    heavy_tail = is_heavy(values[values[:, 0] > 0, 0], DIFFERENCE_INDEX)
+    kind: _Kind[Floats] = _Kind(lambda part: _Contributions(units, part, heavy_tail), statistic)
+    return _from_nothing(kind, values, without_users, most_degrees)
+
+
+def _from_nothing(
+    kind: _Kind[Part], part: Part, without_users: Sequence[Part], most_degrees: Floats | None = None
+) -> Changes:
+    # stands for a run whose numbers are all 0, also without any of the units
+    nothing: _Kind[Part] = _Kind(
+        lambda _: _Contributions((), np.zeros((0, 1))), lambda sums: np.zeros((*sums.shape[:-1], 1))
     )
-    pairs = [(part, part) for part in without_users]
-    return _changes((sample, sample), (nothing, _means(sample)), pairs)
+    pairs = [(one, one) for one in without_users]
+    return _changes((part, part), (nothing, kind), pairs, most_degrees=most_degrees)
 
 
 def _weighted(sample: Sample) -> _Kind[Sample]:
@@ -214,6 +237,7 @@ def _changes(
     folds: WithoutUsers[Part],
     *,
     users: Spread | None = None,
+    most_degrees: Floats | None = None,
 ) -> Changes:
     """Test b - a by leaving each unit of either run out of both.
 
@@ -233,6 +257,8 @@ def _changes(
         of_a, of_b = (moved * kind.factor**0.5 for moved, kind in zip(parts_moved, kinds, strict=True))
         deviations.add(no_rounding(of_b - of_a))
     spread = deviations.spread().of_shape(change.shape).widened(1.0, users)
+    if most_degrees is not None:
+        spread = replace(spread, degrees=np.minimum(spread.degrees, most_degrees))
     low, _ = difference_interval(change, spread)
     heavy_tail = any(part.heavy_tail for part in parts_of)
     reasons = cautions(change, low, spread.queries, heavy_tail=heavy_tail)
@@ -246,7 +272,8 @@ def _changes(
         ]
         spread = _with_users(spread, halves, parts, change)
     low, high = difference_interval(change, spread)
-    return Changes(value_a, value_b, low, high, p_value(change, spread), tuple(reasons))
+    p = p_value(change, spread, None if most_degrees is None else spread.degrees)
+    return Changes(value_a, value_b, low, high, p, tuple(reasons))
 
 
 @dataclass(frozen=True)
