@@ -2,26 +2,90 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import CAUTION, EDITORIAL, REASON
+from clickassay.core.contracts.columns import CAUTION, EDITORIAL, JUDGE, REASON, with_interval
 from clickassay.core.contracts.form import Column, Table
+
+_TEST = (
+    Column("experiment", pl.String, "name of the test"),
+    Column("variant", pl.String, "treatment, an arm of the test; null in a sheet of past tests"),
+)
 
 EXPERIMENTS = Table(
     "experiments",
     "one row per test and metric: the difference of treatment and control",
     (
-        Column("experiment", pl.String, "name of the test"),
+        *_TEST,
+        Column("control", pl.String, "arm that it is compared with; null in a sheet"),
         Column("group", pl.String, "idea that the test belongs to; its own name where none is given"),
+        Column("depth", pl.Int32, "k, the cut of results and clicks; null in a sheet"),
+        JUDGE,
         Column("kind", pl.String, "`click`: what users did; `editorial`: an offline metric; `baseline`"),
-        Column("metric", pl.String, "name of the column"),
-        Column("difference", pl.Float64, "treatment minus control; null where it is not given"),
+        Column("metric", pl.String, "name of the metric, or of the column of a sheet"),
+        Column("mean_control", pl.Float64, "mean in control, with the weights of the difference"),
+        Column("mean", pl.Float64, "mean in treatment, with the same weights"),
+        Column(
+            "difference", pl.Float64,
+            "treatment minus control: of a click metric by days, of an offline metric by queries; null where "
+            "it is not given",
+        ),
         Column("error", pl.Float64, "standard error of what users did; null without a usable one"),
         Column("ci_low", pl.Float64, "lower end of its 95% CI"),
         Column("ci_high", pl.Float64, "upper end of the same interval"),
+        *with_interval("matched", "difference of a click metric on judged rankings, by queries"),
         Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
         Column("p_adjusted", pl.Float64, "the same adjusted over the tests (Benjamini-Hochberg); 0..1"),
         Column("moved", pl.Boolean, "whether p_adjusted is below 0.05; null where it is not known"),
+        Column("users_control", pl.Int64, "users of control, estimated above 65,536 of the test"),
+        Column("users", pl.Int64, "users of treatment, likewise"),
+        Column("sessions_control", pl.Int64, "sessions of control"),
+        Column("sessions", pl.Int64, "sessions of treatment"),
+        Column("judged_share_control", pl.Float64, "share of judged sessions, on common queries; 0..1"),
+        Column("judged_share", pl.Float64, "the same of treatment"),
+        Column("changed", pl.Float64, "share of rankings that the test changed, on common queries; 0..1"),
+        Column("counts", pl.Boolean, "whether metrics are compared on it: no A/A test, no failed check"),
+        Column(
+            "verdict", pl.String,
+            "of the current metric: `unequally_judged`, `agree`, `contradict`, `offline_only`, `online_only` "
+            "or `neither`",
+        ),
+        REASON,
+        CAUTION,
     ),
-    ("experiment", "kind", "metric"),
+    ("experiment", "variant", "depth", "judge", "kind", "metric"),
+)  # fmt: skip
+
+EXPERIMENT_CHECKS = Table(
+    "experiment_checks",
+    "one row per test and check of its data",
+    (
+        *_TEST,
+        Column(
+            "check", pl.String, "`sample_ratio`, `two_variants`, `folds`, `short_lists`, `split` or `ends`"
+        ),
+        Column("value", pl.Float64, "the number that is checked; null where it is not known"),
+        Column("limit", pl.Float64, "its limit"),
+        Column("status", pl.String, "ok; caution; finding: the test has no verdict; too few: not checked"),
+        Column("remedy", pl.String, "what to do; '' if nothing"),
+    ),
+    ("experiment", "variant", "check"),
+)
+
+EXPERIMENT_JUDGES = Table(
+    "experiment_judges",
+    "one row per test, pair of judges and offline metric, on rankings that both judged",
+    (
+        *_TEST,
+        Column("depth", pl.Int32, "k, the cut of results"),
+        Column("judge_a", pl.String, "first judge"),
+        Column("judge_b", pl.String, "second judge"),
+        EDITORIAL,
+        Column("difference_a", pl.Float64, "treatment minus control by the grades of the first judge"),
+        Column("difference_b", pl.Float64, "the same by the second"),
+        *with_interval("favours", "the second less the first: above 0, the second judge favours treatment"),
+        Column("p_value", pl.Float64, "two-sided p-value of no such difference; 0..1"),
+        CAUTION,
+    ),
+    ("experiment", "variant", "depth", "judge_a", "judge_b", "editorial_metric"),
 )
 
 EXPERIMENT_ORDER = Table(

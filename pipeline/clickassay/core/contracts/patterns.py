@@ -94,6 +94,50 @@ OUTCOMES = Table(
 )
 
 
+_ARM = (
+    Column("experiment", pl.String, "name of the A/B test"),
+    Column("variant", pl.String, "arm that the user was assigned to"),
+)
+_FOLD = Column("fold", pl.Int32, "digest(user) mod F, the setting folds")
+_SIGNAL = Column("signal", pl.String, "click, or a signal of `signals`, which has masks above 0 alone")
+_MASK = Column("click_mask", pl.Int64, "bit (p-1) set = the result at position p has the signal")
+
+ARMS = Table(
+    "arms",
+    "one row per arm of a test, day, fold, signal and pattern, over all rankings",
+    (
+        *_ARM,
+        Column("day", pl.Date, "UTC day of a session's first search; null if unknown"),
+        _FOLD,
+        _SIGNAL,
+        _MASK,
+        Column("sessions", pl.Int64, "sessions with this pattern, those without a result too"),
+    ),
+    ("experiment", "variant", "day", "fold", "signal", "click_mask"),
+)
+
+ARM_OUTCOMES = Table(
+    "arm_outcomes",
+    "one row per arm of a test, day, fold and outcome",
+    (*ARMS.columns[:4], *OUTCOMES.columns[2:]),
+    ("experiment", "variant", "day", "fold", "outcome"),
+)
+
+ARM_PATTERNS = Table(
+    "arm_patterns",
+    "one row per arm of a test, configuration, fold, signal and pattern",
+    (*_ARM, PATTERNS.columns[0], _FOLD, _SIGNAL, _MASK, PATTERNS.columns[3]),
+    ("experiment", "variant", "configuration_id", "fold", "signal", "click_mask"),
+)
+
+ARM_USERS = Table(
+    "arm_users",
+    "one row per arm of a test and user, of the users with the smallest digests",
+    (*_ARM, Column("digest", pl.UInt64, "salted digest of the user; in each arm that the user is in")),
+    ("experiment", "variant", "digest"),
+)
+
+
 def names_known(column: pl.Series) -> tuple[str, ...]:
     """Return all names of a column whose type has them (`pl.Enum`): a part without rows has the same."""
     assert isinstance(column.dtype, pl.Enum)  # noqa: S101 - who makes such a column says so

@@ -3,14 +3,16 @@
 Arrays have the arms first: 0 is control, 1 is treatment.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from clickassay.core.records import Floats
+from clickassay.core.records import Floats, Integers
 from clickassay.correlation.changes import differences_from_nothing
 from clickassay.correlation.uncertainty.intervals import Deviations, difference_interval, p_value
+
+FEWEST_FOLDS = 8
+"""Folds of users that both arms need: fewer say too little of the variance between users."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Effects:
     high: Floats
     p: Floats  # Two-sided p-values of no difference.
     cautions: tuple[str | None, ...]  # Why an interval may be unreliable; None where there is no reason.
+    units: int  # Folds of users, or units of queries, that are left out.
     error: Floats | None = None  # Standard errors; None where they are not kept.
 
     @property
@@ -58,7 +61,7 @@ def by_days(sessions: Floats, totals: Floats) -> Effects:
     spread = deviations.spread().of_shape(difference.shape)
     low, high = difference_interval(difference, spread)
     p = p_value(difference, spread, spread.degrees)
-    return Effects(control, treatment, low, high, p, (None,) * len(p), spread.error)
+    return Effects(control, treatment, low, high, p, (None,) * len(p), spread.queries, spread.error)
 
 
 def _means(sessions: Floats, totals: Floats) -> Floats:
@@ -76,24 +79,31 @@ def _weights(sessions: Floats) -> Floats:
     return weights
 
 
-def by_queries(sessions: Floats, totals: Floats, *, users: bool) -> Effects:
+def by_queries(sessions: Floats, totals: Floats, units: Integers, *, users: bool) -> Effects:
     """Return differences on the queries that both arms have: Σ_q w_q (v_T,q - v_C,q) / Σ_q w_q.
 
     w = n_T n_C / (n_T + n_C) as in `by_days`. Errors leave out one query, or unit of queries, at a time.
 
-    sessions: (2, Q, F) sessions by arm, unit and fold of users.
+    sessions: (2, Q, F) sessions by arm, query and fold of users.
     totals: (2, Q, F, P) sums of the P numbers over these.
+    units: (Q,) number of the unit that each query belongs to.
     users: whether the variance between users is added, for numbers that depend on who searched.
     """
+    common = sessions.any(axis=2).all(axis=0)
+    sessions, totals, size = sessions[:, common], totals[:, common], totals.shape[3]
+    distinct, unit = np.unique(units[common], return_inverse=True)
 
     def contributions(sessions: Floats, totals: Floats) -> Floats:
         weights = _weights(sessions)
-        values = weights[:, None] * totals / np.maximum(sessions, 1)[..., None]
-        return np.column_stack([weights, *values])
+        values = np.column_stack([weights, *(weights[:, None] * totals / np.maximum(sessions, 1)[..., None])])
+        if len(distinct) == len(unit):
+            return values
+        sums = np.zeros((len(distinct), values.shape[1]))
+        np.add.at(sums, unit, values)
+        return sums
 
     whole = [part.sum(axis=2) for part in (sessions, totals)]
     values = contributions(*whole)
-    size = totals.shape[3]
 
     def statistic(sums: Floats) -> Floats:
         weights = np.where(sums[..., :1] > 0, sums[..., :1], np.nan)
@@ -103,7 +113,7 @@ def by_queries(sessions: Floats, totals: Floats, *, users: bool) -> Effects:
     def without(fold: int) -> Floats:
         return contributions(whole[0] - sessions[:, :, fold], whole[1] - totals[:, :, fold])
 
-    folds = np.flatnonzero(sessions.any(axis=(0, 1)) if users else [])
+    folds = np.flatnonzero(sessions.any(axis=(0, 1)) if users and sessions.shape[2] > 1 else [])
     sums = values.sum(axis=0)
     with np.errstate(invalid="ignore"):
         control, treatment = sums[1 : 1 + size] / sums[0], sums[1 + size :] / sums[0]
@@ -112,7 +122,7 @@ def by_queries(sessions: Floats, totals: Floats, *, users: bool) -> Effects:
     most = _most_degrees(weights, residuals, noisy=users)
     parts = [without(int(fold)) for fold in folds]
     found = differences_from_nothing(values, statistic, parts, most)
-    return Effects(control, treatment, found.low, found.high, found.p, found.cautions)
+    return Effects(control, treatment, found.low, found.high, found.p, found.cautions, len(values))
 
 
 def _most_degrees(weights: Floats, residuals: Floats, *, noisy: bool) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.experiments import EXPERIMENT_ORDER, EXPERIMENTS
 from clickassay.core.records import Floats
 from clickassay.core.special import ndtri, stdtrit
@@ -80,7 +81,9 @@ class PastTests:
         is_baseline = pl.col("metric") == CHANGED
         kind = pl.when(is_baseline).then(pl.lit("baseline")).otherwise(pl.lit("editorial")).alias("kind")
         every = pl.concat([users, said.with_columns(kind)], how="diagonal")
-        return EXPERIMENTS.canonical(every.with_columns(pl.col(pl.Float64).fill_nan(None)))
+        unknown = {one.name: None for one in EXPERIMENTS.columns if one.name not in every.columns}
+        every = every.with_columns(pl.col(pl.Float64).fill_nan(None), **unknown)
+        return EXPERIMENTS.canonical(every.with_columns(judge=pl.lit(EVERY), counts=True))
 
 
 @dataclass(frozen=True)
