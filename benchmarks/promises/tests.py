@@ -24,9 +24,10 @@ from clickassay.core.contracts.patterns import ARM_OUTCOMES, ARM_PATTERNS, ARM_U
 from clickassay.core.seeds import child
 from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.patterns.arms import CLICK, USERS_KEPT, ArmTables
+from clickassay.studies.experiments.arms import Rankings
 from clickassay.studies.experiments.checks import SURE, sample_ratio
 from clickassay.studies.experiments.effects import Effects, by_days, by_queries
-from clickassay.studies.experiments.log import LogOptions, Rankings, experiments_of_log
+from clickassay.studies.experiments.log import LogOptions, experiments_of_log
 
 REPORT = ROOT / "reports" / "calibration" / "tests.csv"
 FOLDS, DAYS, EFFECT = 16, 7, 0.02

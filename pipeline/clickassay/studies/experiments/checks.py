@@ -114,18 +114,14 @@ def _row(
 
 
 def _ratio(users: Users, share: float, told: DeclaredTest) -> dict[str, Any]:
-    total = max(sum(users.kept), 1)
-    seen = users.kept[1] / total
+    seen = users.kept[1] / max(sum(users.kept), 1)
     nearest = min(USUAL_SPLITS, key=lambda percents: abs(percents / 100 - seen)) / 100
-    remedy = (
-        f"treatment has {percent(seen)} of the users, planned were {percent(share)}: find out where users are "
-        "lost, and repeat the test"
-    )
+    remedy = f"treatment has {percent(seen)} of the users"
     if not told.shares and sample_ratio(users.kept, nearest) >= SURE:
-        remedy = (
-            f"treatment has {percent(seen)} of the users: if {100 * (1 - nearest):.3g}:{100 * nearest:.3g} was "
-            "planned, write it as shares; else find out where users are lost"
-        )
+        split = f"{100 * (1 - nearest):.3g}:{100 * nearest:.3g}"
+        remedy += f": if {split} was planned, write it as shares; else find out where users are lost"
+    else:
+        remedy += f", planned were {percent(share)}: find out where users are lost, and repeat the test"
     return _row("sample_ratio", sample_ratio(users.kept, share), SURE, FINDING, remedy, below=True)
 
 

@@ -1,4 +1,4 @@
-"""The effect of one test: differences of its arms by days, and on the queries that both arms have (method 11).
+"""The effect of one test: differences of its arms by days, and on the queries that both arms have.
 
 Arrays have the arms first: 0 is control, 1 is treatment.
 """
@@ -34,6 +34,10 @@ class Effects:
     def difference(self) -> Floats:
         """Treatment minus control."""
         return self.treatment - self.control
+
+    def three(self, at: int) -> tuple[float, float, float]:
+        """Return one of the differences with the ends of its interval."""
+        return float(self.difference[at]), float(self.low[at]), float(self.high[at])
 
 
 def by_days(sessions: Floats, totals: Floats) -> Effects:

@@ -58,28 +58,43 @@ def verdict(said: Compared) -> tuple[str | None, str]:
     if not users.is_known or not offline.is_known:
         return None, "no interval: too few users or judged queries of both arms"
     if users.sign and offline.sign:
-        both = f"users {users.words}, metric {offline.words} on {percent(said.share, 0)} of the sessions"
-        if users.sign == offline.sign:
-            return "agree", both
-        if said.matched.sign == users.sign:
-            return "contradict", f"{both}; users of judged rankings contradict too: {said.matched.words}"
-        return "contradict", f"{both}; the difference is in queries that are not judged"
+        return ("agree" if users.sign == offline.sign else "contradict"), _of_both(said)
     if offline.sign:
         return "offline_only", f"metric {offline.words}; {_of_users(said)}"
     if users.sign:
-        farthest = max(abs(offline.low), abs(offline.high))
-        if not farthest:
-            return "online_only", f"users {users.words}; the metric is the same in both arms"
-        needed = said.queries * ((offline.high - offline.low) / 2 / farthest) ** 2
-        more = f"at least {count(math.ceil(needed))} judged queries would show a difference of {farthest:.3g}"
-        return "online_only", f"users {users.words}; {more}, {count(said.queries)} are judged"
+        return "online_only", f"users {users.words}; {_of_metric(said)}"
     return "neither", f"{_of_users(said)}; metric {offline.words}"
 
 
+def _of_both(said: Compared) -> str:
+    share = percent(said.share, 0)
+    both = f"users {said.users.words}, metric {said.offline.words} on {share} of the sessions"
+    if said.users.sign == said.offline.sign:
+        return both
+    if said.matched.sign == said.users.sign:
+        return f"{both}; users of judged rankings contradict too: {said.matched.words}"
+    return f"{both}; the difference is in queries that are not judged"
+
+
 def _of_users(said: Compared) -> str:
-    """Return how large an effect on users may be: the interval has 0."""
-    if max(abs(said.users.low), abs(said.users.high)) <= said.margin:
+    """Return how large an effect on users may be, whose interval has 0."""
+    low, high, margin = said.users.low, said.users.high, said.margin
+    if max(abs(low), abs(high)) <= margin:
         return f"no effect on users above {said.margin_words}"
-    times = ((said.users.high - said.users.low) / 2 / said.margin) ** 2
-    more = f"; about {times:.1f} times the users would show {said.margin_words}" if times > 1 else ""
-    return f"an effect on users of {span(said.users.low, said.users.high)} is possible{more}"
+    words = f"an effect on users of {span(low, high)} is possible"
+    times = ((high - low) / 2 / margin) ** 2 if margin else 0.0
+    return (
+        f"{words}; about {times:.1f} times the users would show {said.margin_words}" if times > 1 else words
+    )
+
+
+def _of_metric(said: Compared) -> str:
+    """Return how many judged queries would show a difference of the metric, whose interval has 0."""
+    farthest = max(abs(said.offline.low), abs(said.offline.high))
+    if not farthest:
+        return "the metric is the same in both arms"
+    needed = math.ceil(said.queries * ((said.offline.high - said.offline.low) / 2 / farthest) ** 2)
+    return (
+        f"at least {count(needed)} judged queries would show that the metric differs by {farthest:.3g}; "
+        f"{count(said.queries)} are judged"
+    )

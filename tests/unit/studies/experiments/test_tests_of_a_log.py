@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.patterns import ARM_OUTCOMES, ARM_PATTERNS, ARM_USERS, ARMS
-from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.metrics.clicks import mean_rr
 from clickassay.patterns.arms import ArmTables
-from clickassay.studies.experiments.log import LogOptions, Rankings, experiments_of_log
+from clickassay.studies.experiments.arms import Rankings
+from clickassay.studies.experiments.log import LogOptions, experiments_of_log
 
 DEPTH, FOLDS = 3, 8
 OPTIONS = LogOptions("M", "UCTR", min_users=1)
@@ -39,7 +39,7 @@ def world(seed, users=160, queries=30, arms=("control", "new"), effect=0.0):
 
 def counted(rows, form, more=None):
     """Return rows (dicts by key) counted into the form of a table; `more` adds up other columns."""
-    sums = defaultdict(lambda: Counter())
+    sums = defaultdict(Counter)
     for row in rows:
         sums[tuple(row[name] for name in form.key)].update({"sessions": 1} | (more(row) if more else {}))
     found = [dict(zip(form.key, key, strict=True)) | dict(sums) for key, sums in sums.items()]
@@ -110,10 +110,15 @@ def left_out(sessions, units, statistic):
     return np.sqrt((len(names) - 1) / len(names) * ((without - without.mean()) ** 2).sum())
 
 
+def clicked(one):
+    """Return the mask of a session; an empty ranking has none."""
+    return one["mask"] if one["configuration_id"] else 0
+
+
 METRIC = {
-    "UCTR": lambda one: float(one["mask"] > 0 and one["configuration_id"] is not None),
-    "MeanRR": lambda one: float(mean_rr(np.array([one["mask"] if one["configuration_id"] else 0]))[0]),
-    "UCTR(signal='purchase')": lambda one: float(one["bought"] and one["mask"] > 0 and one["configuration_id"] is not None),
+    "UCTR": lambda one: float(clicked(one) > 0),
+    "MeanRR": lambda one: float(mean_rr(np.array([clicked(one)]))[0]),
+    "UCTR(signal='purchase')": lambda one: float(one["bought"] and clicked(one) > 0),
     "spent": lambda one: (one["spent"] or 0) / 1000,
 }  # fmt: skip
 
