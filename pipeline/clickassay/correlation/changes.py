@@ -129,19 +129,24 @@ def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Chan
 
 
 def differences_from_nothing(
-    values: Floats, statistic: Statistic, without_users: Sequence[Floats], most_degrees: Floats
+    values: Floats,
+    statistic: Statistic,
+    without_users: Sequence[Floats],
+    most_degrees: Floats,
+    sessions: Floats,
 ) -> Changes:
     """Return differences that are functions of sums over units, as changes from 0.
 
     Their p-values have the degrees of freedom of their intervals, so that both say the same of 0.
 
-    values: (Q, K) contributions of the units; the first column is their weight.
+    values: (Q, K) contributions of the units.
     statistic: turns (..., K) sums over units into (..., P) differences.
     without_users: `values` without each fold of users; empty where they do not count.
     most_degrees: (P,) degrees of freedom that the error by units has at most.
+    sessions: (Q,) sessions of the units.
     """
     units = tuple(f"{number:09d}" for number in range(len(values)))
-    heavy_tail = is_heavy(values[values[:, 0] > 0, 0], DIFFERENCE_INDEX)
+    heavy_tail = is_heavy(sessions, DIFFERENCE_INDEX)
     kind: _Kind[Floats] = _Kind(lambda part: _Contributions(units, part, heavy_tail), statistic)
     return _from_nothing(kind, values, without_users, most_degrees)
 

@@ -237,10 +237,10 @@ class _Comparison:
             "caution": "; ".join(warned) or None,
         }  # fmt: skip
         part = _Part([], [self.key | row for row in found], [], [])
-        size = len(self.rankings.lists)
-        nobody = Judged((), np.zeros((size, 0)), np.zeros(size, np.int64), np.zeros(size, np.bool_))
-        for judge, judged in (self.rankings.by_judge or {EVERY: nobody}).items():
+        for judge, judged in self.rankings.by_judge.items():
             self._add_judge(part, base | {"judge": judge}, judged)
+        if not self.rankings.by_judge:
+            self._add_users(part, base | {"judge": EVERY}, {})
         if min(self.users.whole) >= self.options.min_users:
             self._add_pairs_of_judges(part)
             return part
@@ -249,6 +249,14 @@ class _Comparison:
         rows = [{name: row[name] for name in kept} | hidden for row in part.rows]
         return _Part(rows, [row | {"value": None, "remedy": ""} for row in part.checks], [], [])
 
+    def _add_users(self, part: _Part, base: Row, matched: Mapping[str, tuple[float, float, float]]) -> None:
+        """Add the rows of the metrics of users, and of the baseline."""
+        for name in dict.fromkeys([*self.of_users, *matched]):
+            own = dict(zip(("matched", "matched_low", "matched_high"), matched.get(name, ()), strict=False))
+            part.rows.append(base | {"kind": "click", "metric": name} | self.of_users.get(name, {}) | own)
+        if base["changed"] is not None:
+            part.rows.append(base | {"kind": "baseline", "metric": CHANGED, "difference": base["changed"]})
+
     def _add_judge(self, part: _Part, base: Row, judged: Judged) -> None:
         """Add the rows of all metrics by the grades of one judge."""
         is_judged = judged.is_judged[self.arms.lists]
@@ -256,9 +264,7 @@ class _Comparison:
         unequal = is_unequal(Difference(*shares.three(0)))
         base |= {"judged_share_control": float(shares.control[0]), "judged_share": float(shares.treatment[0])}
         matched = {} if unequal else self.arms.matched(judged)
-        for name in dict.fromkeys([*self.of_users, *matched]):
-            own = dict(zip(("matched", "matched_low", "matched_high"), matched.get(name, ()), strict=False))
-            part.rows.append(base | {"kind": "click", "metric": name} | self.of_users.get(name, {}) | own)
+        self._add_users(part, base, matched)
         offline = self.arms.offline(is_judged, judged.values[self.arms.lists])
         for at, name in enumerate(judged.metrics):
             row, decides = base | {"kind": "editorial", "metric": name}, name == self.options.current
@@ -271,8 +277,6 @@ class _Comparison:
             if decides and base["counts"] and not unequal:
                 row["verdict"], row["reason"] = verdict(self._compared(offline, at, matched, is_judged))
             part.rows.append(row)
-        if base["changed"] is not None:
-            part.rows.append(base | {"kind": "baseline", "metric": CHANGED, "difference": base["changed"]})
         if unequal:
             lacks = int(shares.treatment[0] < shares.control[0])
             sessions = self.arms.sessions[lacks] * ~is_judged

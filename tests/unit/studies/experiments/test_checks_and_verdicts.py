@@ -1,0 +1,191 @@
+"""Checks of a test's data, the verdict on a metric, and what a project file declares."""
+
+from datetime import date, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import chisquare
+
+from clickassay.core.errors import SettingsError
+from clickassay.core.settings.of_tests import DeclaredTest, declared_tests
+from clickassay.core.text.words import MINUS
+from clickassay.patterns.arms import USERS_KEPT
+from clickassay.studies.experiments.checks import Users, checks, sample_ratio, users_of
+from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
+
+UNTIL = date(2026, 1, 7)
+DAYS = [UNTIL - timedelta(left) for left in range(6, -1, -1)]
+TOLD = DeclaredTest(until=UNTIL)
+
+
+def sessions(seed=0, share=0.5, folds=16):
+    """Return (2, 7, F) sessions of an even test."""
+    rng = np.random.default_rng(seed)
+    mean = np.array([1 - share, share])[:, None, None]
+    return rng.poisson(200 * mean, (2, 7, folds)).astype(float)
+
+
+def checked(users=None, by_day=None, short=None, days=DAYS, share=0.5, told=TOLD):
+    by_day = sessions() if by_day is None else by_day
+    short = by_day.sum(axis=1) * 0.02 if short is None else short
+    found = checks(users or Users((500, 510), 2, 1.0), by_day, short, days, share, told)
+    return {row["check"]: row for row in found}
+
+
+def test_a_healthy_test_passes_every_check():
+    found = checked()
+    assert sorted(found) == ["ends", "folds", "sample_ratio", "short_lists", "split", "two_variants"]
+    assert {row["status"] for row in found.values()} == {"ok"}
+    assert {row["remedy"] for row in found.values()} == {""}
+
+
+@pytest.mark.parametrize(("kept", "share"), [((500, 510), 0.5), ((9000, 1100), 0.1), ((0, 30), 0.5)])
+def test_the_sample_ratio_is_pearsons_chi_square(kept, share):
+    expected = chisquare(kept, np.array([1 - share, share]) * sum(kept)).pvalue
+    assert sample_ratio(kept, share) == pytest.approx(expected)
+
+
+def test_a_wrong_split_is_a_finding_that_proposes_the_nearest_usual_one():
+    row = checked(Users((9000, 1010), 0, 1.0))["sample_ratio"]
+    assert row["status"] == "finding"
+    assert "if 90:10 was planned, write it as shares" in row["remedy"]
+    told = DeclaredTest(shares={"a": 0.9, "b": 0.1}, until=UNTIL)
+    assert checked(Users((9000, 1010), 0, 1.0), share=0.1, told=told)["sample_ratio"]["status"] == "ok"
+    row = checked(Users((9000, 1010), 0, 1.0), told=DeclaredTest(shares={"a": 0.5, "b": 0.5}))["sample_ratio"]
+    assert "planned were 50.0%: find out where users are lost" in row["remedy"]
+
+
+@pytest.mark.parametrize(("in_two", "status"), [(10, "ok"), (11, "finding")])
+def test_more_than_one_user_in_a_hundred_in_two_variants_is_a_finding(in_two, status):
+    row = checked(Users((500, 1000 - 500 - in_two), in_two, 1.0))["two_variants"]
+    assert (row["status"], row["value"]) == (status, in_two / 1000)
+
+
+@pytest.mark.parametrize(("folds", "status"), [(8, "ok"), (7, "finding")])
+def test_fewer_than_eight_folds_of_users_in_both_arms_are_a_finding(folds, status):
+    by_day = sessions()
+    by_day[1, :, folds:] = 0
+    assert checked(by_day=by_day)["folds"]["status"] == status
+
+
+def test_short_rankings_that_differ_clearly_are_a_caution():
+    by_day = sessions()
+    short = by_day.sum(axis=1) * np.array([[0.02], [0.06]])
+    row = checked(by_day=by_day, short=short)["short_lists"]
+    assert row["status"] == "caution"
+    assert "2.0% of control's sessions, 6.0% of treatment's" in row["remedy"]
+
+
+def test_a_split_that_changes_between_days_is_a_caution():
+    ramp = sessions() * np.linspace(0.2, 1, 7)[None, :, None] ** np.array([0, 1])[:, None, None]
+    assert checked(by_day=ramp)["split"]["status"] == "caution"
+    assert {checked(by_day=sessions(seed))["split"]["status"] for seed in range(30)} == {"ok"}
+    assert checked(by_day=sessions()[:, :1])["split"]["status"] == "too few"
+
+
+def test_a_test_without_end_or_that_goes_on_is_a_caution():
+    assert "write the last day as until" in checked(told=DeclaredTest())["ends"]["remedy"]
+    row = checked(days=[*DAYS[:4], None])["ends"]
+    assert (row["status"], row["value"]) == ("caution", 3)
+    assert "ends 3 days before the test" in row["remedy"]
+
+
+def test_users_are_counted_once_and_those_of_two_variants_apart():
+    rows = [("a", 1), ("a", 2), ("b", 2), ("b", 3), ("c", 4), ("c", 1), ("b", 5)]
+    found = users_of(pl.DataFrame(rows, schema=["variant", "digest"], orient="row"), "a", "b")
+    assert (found.kept, found.in_two, found.whole) == ((0, 2), 2, (0, 2))
+
+
+def test_more_users_than_are_kept_are_estimated_from_the_largest_digest():
+    rng = np.random.default_rng(0)
+    digests = np.sort(rng.integers(0, 2**64, 400_000, dtype=np.uint64))[:USERS_KEPT]
+    variants = np.where(rng.random(USERS_KEPT) < 0.25, "b", "a")
+    found = users_of(pl.DataFrame({"variant": variants, "digest": digests}), "a", "b")
+    assert sum(found.kept) == USERS_KEPT
+    assert found.whole == (pytest.approx(300_000, rel=0.02), pytest.approx(100_000, rel=0.02))
+
+
+# ---- verdicts ------------------------------------------------------------------------------------
+
+UP, DOWN, NONE, TIGHT = (0.02, 0.01, 0.03), (-0.02, -0.03, -0.01), (0.001, -0.02, 0.022), (0.0, -0.002, 0.002)
+
+
+@pytest.mark.parametrize(
+    ("users", "offline", "matched", "kind", "words"),
+    [
+        (UP, UP, UP, "agree", "on 62% of the sessions"),
+        (DOWN, DOWN, NONE, "agree", f"metric {MINUS}0.0200"),
+        (UP, DOWN, UP, "contradict", "judged rankings contradict too"),
+        (DOWN, UP, NONE, "contradict", "queries that are not judged"),
+        (NONE, UP, UP, "offline_only", "about 27.6 times the users would show 1%"),
+        (TIGHT, UP, UP, "offline_only", "no effect on users above 1%"),
+        (
+            UP,
+            NONE,
+            UP,
+            "online_only",
+            "at least 274 judged queries would show that the metric differs by 0.022",
+        ),
+        (UP, (0.0, 0.0, 0.0), UP, "online_only", "the same in both arms"),
+        (NONE, NONE, NONE, "neither", f"an effect on users of {MINUS}0.020 to 0.022 is possible"),
+        (UP, (0.1, np.nan, np.nan), UP, None, "too few users or judged queries"),
+    ],
+)
+def test_the_verdict_is_the_first_that_applies(users, offline, matched, kind, words):
+    said = Compared(Difference(*users), Difference(*offline), Difference(*matched), 0.004, "1%", 0.62, 300)
+    found, reason = verdict(said)
+    assert found == kind
+    assert words in reason
+
+
+@pytest.mark.parametrize(
+    ("judged", "unequal"),
+    [
+        ((0.05, 0.01, 0.09), True),
+        ((0.05, -0.01, 0.11), False),
+        ((0.03, 0.02, 0.04), False),
+        ((-0.2, -0.3, -0.1), True),
+    ],
+)
+def test_arms_are_judged_unequally_by_over_three_points_and_clearly(judged, unequal):
+    assert is_unequal(Difference(*judged)) == unequal
+
+
+# ---- what a project file declares ----------------------------------------------------------------
+
+
+def test_tests_are_declared_in_sections():
+    section = {
+        "new": {
+            "control": "old",
+            "shares": {"old": 90, "b": 10},
+            "from": date(2026, 1, 1),
+            "until": "2026-01-07",
+        },
+        "aa": {"is_aa": True, "group": "idle"},
+    }
+    found = declared_tests(section, "clickassay.toml")
+    shares = {"old": 0.9, "b": 0.1}
+    assert found["new"] == DeclaredTest("old", shares, date(2026, 1, 1), date(2026, 1, 7))
+    assert found["aa"] == DeclaredTest(group="idle", is_aa=True)
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ("new", "tests must have sections such as"),
+        ({"new": 3}, "tests must have sections such as"),
+        ({"new": {"contol": "a"}}, "[tests.new]: unknown contol; did you mean control"),
+        ({"new": {"control": ""}}, "control must be a text"),
+        ({"new": {"is_aa": 1}}, "is_aa must be true or false"),
+        ({"new": {"until": "7.1.2026"}}, "until must be a day (UTC), such as 2026-01-05"),
+        ({"new": {"from": "2026-02-01", "until": "2026-01-01"}}, "from 2026-02-01 is after until 2026-01-01"),
+        ({"new": {"shares": {"a": 1}}}, "shares must give a number above 0"),
+        ({"new": {"shares": {"a": 1, "b": 0}}}, "shares must give a number above 0"),
+    ],
+)  # fmt: skip
+def test_a_wrong_declaration_is_named(section, words):
+    with pytest.raises(SettingsError, match=r"clickassay\.toml: ") as error:
+        declared_tests(section, "clickassay.toml")
+    assert words.lower() in str(error.value).lower()
