@@ -328,6 +328,8 @@ def _with_users(
 
 def _spread_out(half: _Contributions, units: Sequence[str]) -> Floats:
     """Return contributions of all `units`; 0 for units that a sample lacks."""
+    if list(half.units) == units:
+        return half.values
     place = {unit: number for number, unit in enumerate(units)}
     whole = np.zeros((len(units), half.values.shape[1]))
     whole[[place[unit] for unit in half.units]] = half.values

@@ -125,7 +125,7 @@ def by_queries(sessions: Floats, totals: Floats, units: Integers, *, users: bool
     residuals = values[:, 1 + size :] - values[:, 1 : 1 + size] - weights[:, None] * (treatment - control)
     most = _most_degrees(weights, residuals, noisy=users)
     parts = [without(int(fold)) for fold in folds]
-    number = np.bincount(unit, whole[0].sum(axis=0))
+    number = np.bincount(unit, whole[0].sum(axis=0)).astype(np.float64)
     found = differences_from_nothing(values, statistic, parts, most, number)
     return Effects(control, treatment, found.low, found.high, found.p, found.cautions, len(values))
 

@@ -264,8 +264,10 @@ class _Comparison:
         unequal = is_unequal(Difference(*shares.three(0)))
         base |= {"judged_share_control": float(shares.control[0]), "judged_share": float(shares.treatment[0])}
         matched = {} if unequal else self.arms.matched(judged)
-        self._add_users(part, base, matched)
         offline = self.arms.offline(is_judged, judged.values[self.arms.lists])
+        unsure = offline.cautions[0] if matched else None  # matched clicks are of the same queries
+        more = [base["caution"], unsure and f"matched differences: {unsure}"]
+        self._add_users(part, base | {"caution": "; ".join(filter(None, more)) or None}, matched)
         for at, name in enumerate(judged.metrics):
             row, decides = base | {"kind": "editorial", "metric": name}, name == self.options.current
             if unequal:

@@ -1,6 +1,8 @@
 """Does a metric tell better tests from worse: pairs in order, calls, and metrics compared (method 11)."""
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +12,10 @@ from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.experiments import EXPERIMENT_ORDER, EXPERIMENTS
+from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats
 from clickassay.core.special import ndtri, stdtrit
+from clickassay.core.text.words import visible
 from clickassay.correlation.uncertainty.intervals import (
     ALPHA,
     CONFIDENCE,
@@ -84,6 +88,35 @@ class PastTests:
         unknown = {one.name: None for one in EXPERIMENTS.columns if one.name not in every.columns}
         every = every.with_columns(pl.col(pl.Float64).fill_nan(None), **unknown)
         return EXPERIMENTS.canonical(every.with_columns(judge=pl.lit(EVERY), counts=True))
+
+
+def joined(parts: Sequence[PastTests]) -> PastTests:
+    """Return the tests of several sheets and logs, whose differences of users are of one metric.
+
+    A metric that a part lacks has no difference there.
+
+    Raises SettingsError if two tests have the same name.
+    """
+    names = [name for part in parts for name in part.names]
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise SettingsError(f"test “{visible(twice)}” is there twice; remove or rename one")
+    metrics = tuple(dict.fromkeys(name for part in parts for name in part.metrics))
+    values, changed = np.full((len(names), len(metrics)), np.nan), np.full(len(names), np.nan)
+    first = 0
+    for part in parts:
+        own = slice(first, first + len(part.names))
+        values[own, [metrics.index(name) for name in part.metrics]] = part.values
+        changed[own] = np.nan if part.changed is None else part.changed
+        first += len(part.names)
+    difference, error, p = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("difference", "error", "p_value")
+    )
+    ideas = tuple(idea for part in parts for idea in part.ideas)
+    has_changed = any(part.changed is not None for part in parts)
+    return PastTests(
+        tuple(names), ideas, difference, error, p, metrics, values, changed if has_changed else None
+    )
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from clickassay.metrics.clicks import mean_rr
 from clickassay.patterns.arms import ArmTables, added_arms
 from clickassay.studies.experiments.arms import Rankings
 from clickassay.studies.experiments.log import LogOptions, experiments_of_log, past_tests
-from clickassay.studies.experiments.order import experiment_order
+from clickassay.studies.experiments.order import experiment_order, joined
 
 DEPTH, FOLDS = 3, 8
 OPTIONS = LogOptions("M", "UCTR", min_users=1)
@@ -343,6 +343,23 @@ def test_tests_of_a_log_are_rows_of_past_tests():
     assert order["in_order"] == pytest.approx((1 + kendalltau(said, kept["difference"]).statistic) / 2)
     again = ("difference", "error", "p_value")
     assert [getattr(past, name).tolist() for name in again] == [kept[name].to_list() for name in again]
+
+
+def test_tests_of_sheets_and_logs_are_joined():
+    logs = [
+        experiments_of_log(tables(sessions, name), rankings(sessions), {}, OPTIONS)
+        for sessions, name in ((world(0), "a"), (world(1), "b"))
+    ]
+    a, b = (past_tests(one.experiments, "human", "UCTR") for one in logs)
+    sheet = replace(b, metrics=("N", "O"), changed=None)
+    both = joined([a, sheet])
+    assert (both.names, both.ideas, both.metrics) == (("a", "b"), ("a", "b"), ("M", "N", "O"))
+    expected = [[*a.values[0], np.nan], [np.nan, *b.values[0]]]
+    np.testing.assert_array_equal(both.values, expected)
+    np.testing.assert_array_equal(both.changed, [a.changed[0], np.nan])
+    assert both.error.tolist() == [a.error[0], b.error[0]]
+    with pytest.raises(SettingsError, match="test “a” is there twice"):
+        joined([a, a])
 
 
 def test_judges_are_compared_on_rankings_that_both_judged():
