@@ -9,8 +9,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.records import NO_DAY, USER_FOLDS, Floats, Integers
-from clickassay.metrics.clicks import CLICKS, SIGNAL_METRICS, USES_GRADES, search_success, signal_metric
+from clickassay.core.records import CLICK_JUDGE, NO_DAY, USER_FOLDS, Floats, Integers
+from clickassay.core.settings import Settings
+from clickassay.metrics.clicks import (
+    CLICKS,
+    SIGNAL_METRICS,
+    USES_GRADES,
+    good_masks,
+    search_success,
+    signal_metric,
+)  # fmt: skip
 from clickassay.patterns.arms import CLICK, ArmTables
 from clickassay.studies.experiments.effects import Effects, by_days, by_queries
 
@@ -36,6 +44,28 @@ class Rankings:
     lists: pl.DataFrame
     # By judge: configuration_id, good (mask of good grades), and a column for each offline metric.
     judged: Mapping[str, pl.DataFrame]
+
+    @classmethod
+    def of(
+        cls,
+        lists: pl.DataFrame,
+        configurations: pl.DataFrame,
+        metrics: Sequence[str],
+        depth: int,
+        settings: Settings,
+    ) -> "Rankings":
+        """Return the rankings of a run.
+
+        A judge that clicks made is left out: its clicks are those of the tests.
+
+        lists: as above.
+        configurations: the table of the run, whose columns `metrics` are its offline metrics.
+        """
+        rows = configurations.filter(~pl.col("judge").str.starts_with(CLICK_JUDGE), depth=depth)
+        grades = np.array(rows["grades"].to_list(), dtype=np.int64).reshape(rows.height, depth)
+        own = rows.select("judge", "configuration_id", *metrics, good=pl.Series(good_masks(grades, settings)))
+        judges = own.partition_by("judge", as_dict=True, include_key=False)
+        return cls(depth, lists, {str(judge): judged for (judge,), judged in judges.items()})
 
     @cached_property
     def numbers(self) -> pl.DataFrame:

@@ -16,6 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 from clickassay.core.contracts.patterns import ARM_OUTCOMES, ARM_PATTERNS, ARM_USERS, ARMS
 from clickassay.core.errors import SettingsError
+from clickassay.core.settings import load_settings
 from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.metrics.clicks import mean_rr
 from clickassay.patterns.arms import ArmTables, added_arms
@@ -503,3 +504,19 @@ def test_queries_of_one_unit_are_left_out_together():
     assert apart["difference"] == pytest.approx(together["difference"])
     assert apart["ci_low"] != pytest.approx(together["ci_low"])
     assert "fewer than 50 queries" in together["caution"]
+
+
+def test_rankings_of_a_run_have_its_metrics_and_good_results_by_judge():
+    own = rankings(world(0))
+    names = own.lists["configuration_id"][:3].to_list()
+    rows = [(5, "a", names[0], [0, 2, 4], 0.5), (5, "clicks (UCTR)", names[0], [0, 0, 0], 0.1),
+            (3, "a", names[1], [3, 0, 1], 0.2), (3, "b", names[1], [0, 0, 2], 0.3),
+            (3, "clicks (UCTR)", names[1], [4, 4, 4], 0.3)]  # fmt: skip
+    columns = ["depth", "judge", "configuration_id", "grades", "M"]
+    found = Rankings.of(
+        own.lists, pl.DataFrame(rows, schema=columns, orient="row"), ["M"], 3, load_settings()
+    )
+    assert {judge: rows.rows() for judge, rows in found.judged.items()} == {
+        "a": [(names[1], 0.2, 0b001)], "b": [(names[1], 0.3, 0b100)],
+    }  # fmt: skip
+    assert found.depth == 3
