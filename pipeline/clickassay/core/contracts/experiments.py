@@ -48,7 +48,7 @@ EXPERIMENTS = Table(
             "of the current metric: `unequally_judged`, `agree`, `contradict`, `offline_only`, `online_only` "
             "or `neither`",
         ),
-        REASON,
+        Column("reason", pl.String, "what the verdict rests on, or why there is no verdict or value"),
         CAUTION,
     ),
     ("experiment", "variant", "depth", "judge", "kind", "metric"),

@@ -160,27 +160,19 @@ class _Part:
 
 
 def _control(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
-    where = f"test “{visible(name)}”"
-    unknown = next(
-        (one for one in ([told.control] if told.control else []) + [*told.shares] if one not in variants),
-        None,
-    )
-    if unknown is not None:
-        raise SettingsError(
-            f"[{TESTS}.{name}]: no variant {unknown!r} in the log; {did_you_mean(unknown, variants)}"
-        )
+    where = f"[{TESTS}.{name}]"
+    named = [told.control] if told.control else []
+    for one in (*named, *told.shares):
+        if one not in variants:
+            raise SettingsError(f"{where}: no variant {one!r} in the log; {did_you_mean(one, variants)}")
     if told.shares and (missing := [one for one in variants if one not in told.shares]):
-        raise SettingsError(
-            f"[{TESTS}.{name}]: shares lack {listed(map(visible, missing))}; add the planned share"
-        )
-    called = (
-        [told.control] if told.control else [one for one in variants if one.strip().lower() in CALLED_CONTROL]
-    )
+        raise SettingsError(f"{where}: shares lack {listed(map(visible, missing))}; add the planned share")
+    called = named or [one for one in variants if one.strip().lower() in CALLED_CONTROL]
     if len(called) != 1:
-        shown = listed(map(visible, variants))
         raise SettingsError(
-            f"{where} has the variants {shown}, and it is not known which is control; write [{TESTS}.{name}] "
-            f'with control = "{visible(variants[0])}" (or another) in clickassay.toml'
+            f"test “{visible(name)}” has the variants {listed(map(visible, variants))}, and it is not known "
+            f'which is control; write {where} with control = "{visible(variants[0])}" (or another) in '
+            "clickassay.toml"
         )
     return called[0]
 
