@@ -143,7 +143,7 @@ def whole_test(world: str, users: int, law: str, rng: np.random.Generator) -> tu
     if hides:
         is_judged[1] &= gains <= 0.1
     arm_of, fold_of = rng.integers(0, 2, users), rng.integers(0, FOLDS, users)
-    mean = np.stack([base, base + slope * gains])
+    mean = np.stack([base, base + slope * gains]).clip(0, 1)
     share = weights / weights.sum()
     if law == "one session":  # users do not matter then: cells are drawn
         n = rng.poisson(users * share / (2 * FOLDS), (FOLDS, 2, TREATED))
