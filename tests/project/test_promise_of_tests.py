@@ -28,7 +28,10 @@ def test_intervals_of_the_effect_on_users_hold_the_truth():
 
 
 def test_intervals_on_common_queries_hold_the_truth_of_other_queries():
-    assert shares("queries", "cover").is_between(0.93, 0.98).all()
+    # above 98% where few queries have most of the weight: their intervals are wide, not false
+    is_even = FOUND["cell"].str.starts_with("lognormal 1") & (FOUND["what"] == "cover")
+    assert FOUND.filter(is_even, promise="queries")["share"].is_between(0.93, 0.98).all()
+    assert shares("queries", "cover").is_between(0.93, 0.99).all()
     assert shares("queries", "cover_matched").is_between(0.93, 0.98).all()
 
 
