@@ -40,7 +40,7 @@ def world(seed, users=160, queries=30, arms=("control", "new"), effect=0.0):
             clicks = rng.random(DEPTH) < 0.3 + effect * (arm == "new")
             sessions.append({
                 "user": user, "fold": user % FOLDS, "variant": arm, "query": f"q{query}",
-                "day": date(2026, 1, 1) + timedelta(int(rng.integers(4))),
+                "day": date(2026, 1, 1) + timedelta(int(rng.integers(4))) if rng.random() < 0.9 else None,
                 "configuration_id": None if rng.random() < 0.05 else ranking,  # None: an empty ranking
                 "mask": int(clicks @ (1 << np.arange(DEPTH))), "bought": bool(rng.random() < 0.2),
                 "spent": int(rng.integers(0, 5000)) if rng.random() < 0.3 else None,
@@ -296,7 +296,7 @@ def test_neither_the_order_of_rows_nor_the_parts_of_a_log_matter(seed):
     sessions = world(seed, users=60, queries=8)
     whole, own = tables(sessions), rankings(sessions)
     half = date(2026, 1, 3)
-    parts = [[one for one in sessions if (one["day"] < half) == early] for early in (True, False)]
+    parts = [[one for one in sessions if ((one["day"] or half) < half) == early] for early in (True, False)]
     added = added_arms([tables(part) for part in parts])
     for name, rows in vars(whole).items():
         assert_frame_equal(rows, getattr(added, name))
