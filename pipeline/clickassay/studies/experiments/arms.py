@@ -191,6 +191,12 @@ class Arms:
         """Return (2, Q) sums over the rankings of a query of (2, L) values."""
         return np.stack([np.bincount(self.query, one, self.n_queries).astype(np.float64) for one in of_list])
 
+    def unjudged(self, is_judged: Flags) -> Floats:
+        """Return (2, L) sessions on rankings that are not judged, of queries that both arms have."""
+        common = self._by_query(self.sessions).all(axis=0)[self.query]
+        unjudged: Floats = self.sessions * (common & ~is_judged)
+        return unjudged
+
     def changed(self) -> float | None:
         """Return the share of rankings that the test changed: 1 less Morisita's overlap of the arms.
 

@@ -273,7 +273,7 @@ class _Comparison:
             part.rows.append(row)
         if unequal:
             lacks = int(shares.treatment[0] < shares.control[0])
-            sessions = self.arms.sessions[lacks] * ~is_judged
+            sessions = self.arms.unjudged(is_judged)[lacks]
             first = np.lexsort((self.arms.lists, -sessions))[:MOST_TO_JUDGE]
             key = self.key | {"variant": (self.control, self.variant)[lacks], "judge": base["judge"]}
             part.to_judge.extend(

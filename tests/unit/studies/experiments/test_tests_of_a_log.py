@@ -383,14 +383,20 @@ def test_judges_are_compared_on_rankings_that_both_judged():
 
 def test_arms_that_are_judged_unequally_have_no_offline_difference_but_a_list_to_judge():
     sessions = world(4, users=400)
+    treated = next(one for one in sessions if one["variant"] == "new")
+    rare = treated | {"query": "rare", "configuration_id": "rare/new"}  # control does not have it
+    sessions += [rare] * 99
     own = rankings(sessions, unjudged=0.0)
     judged = own.judged["human"].filter(~pl.col("configuration_id").str.ends_with("/new"))
     found = experiments_of_log(tables(sessions), Rankings(DEPTH, own.lists, {"human": judged}), {}, OPTIONS)
     row = row_of(found, "M")
     assert (row["verdict"], row["difference"]) == ("unequally_judged", None)
     assert row["judged_share"] < row["judged_share_control"]
+    of_control = {one["query"] for one in sessions if one["configuration_id"] and one["variant"] != "new"}
     counts = Counter(
-        one["configuration_id"] for one in sessions if (one["configuration_id"] or "").endswith("/new")
+        one["configuration_id"]
+        for one in sessions
+        if one["query"] in of_control and (one["configuration_id"] or "").endswith("/new")
     )
     first = found.to_judge.row(0, named=True)
     assert (first["variant"], first["sessions"]) == ("new", max(counts.values()))
