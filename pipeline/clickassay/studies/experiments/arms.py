@@ -193,8 +193,8 @@ class Arms:
 
     def unjudged(self, is_judged: Flags) -> Floats:
         """Return (2, L) sessions on rankings that are not judged, of queries that both arms have."""
-        common = self._by_query(self.sessions).all(axis=0)[self.query]
-        unjudged: Floats = self.sessions * (common & ~is_judged)
+        common = (self._by_query(self.sessions).min(axis=0) > 0)[self.query]
+        unjudged: Floats = np.where(common & ~is_judged, self.sessions, 0.0)
         return unjudged
 
     def changed(self) -> float | None:
