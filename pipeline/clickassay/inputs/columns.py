@@ -34,6 +34,8 @@ SEARCHES = (
     Wanted("results", "texts", "URLs or documents shown, best first"),
     _MARKET,
     Wanted("page", "integer", "page of results, from 1", optional=True, absent=1),
+    Wanted("variant", "text", "arm of an A/B test that the user was in; null = none", optional=True),
+    Wanted("experiment", "text", "name of that test", optional=True, absent="variant"),
 )
 CLICKS = (
     Wanted("search_id", "id", "the search that showed what was clicked"),
@@ -73,6 +75,18 @@ OUTCOMES = (
     Wanted("kind", "text", "sum, or rating: a mean over the sessions that rated", optional=True),
 )
 """Columns of outcomes of searches."""
+
+ASSIGNMENTS = (
+    Wanted("user_id", "id", "the user, as in searches"),
+    Wanted("variant", "text", "arm of the A/B test that the user was assigned to"),
+    Wanted("experiment", "text", "name of the test", optional=True, absent="variant"),
+    Wanted("timestamp", "time", "since when", optional=True),
+    Wanted("until", "time", "until when, excluded", optional=True),
+)
+"""Columns of assignments of users to the arms of A/B tests, where searches have no `variant`."""
+
+OF_TESTS = ("experiment", "variant")
+"""Columns of searches that say which arm of a test the user was in."""
 
 PAST_TESTS = (
     Wanted("experiment", "id", "names the test"),

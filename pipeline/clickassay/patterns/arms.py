@@ -1,18 +1,15 @@
 """What a log says of the arms of its A/B tests: four tables beside the patterns, additive like these."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from clickassay.core.contracts.patterns import ARM_OUTCOMES, ARM_PATTERNS, ARM_USERS, ARMS
-from clickassay.patterns.table import sum_by_key
+from clickassay.core.contracts.patterns import ARM_PATTERNS, ARMS
+from clickassay.patterns.table import AnyTable, sum_by_key
 
 CLICK = "click"
 """The signal of clicks: its rows alone have every session, with mask 0 where nothing was clicked."""
-
-USERS_KEPT = 65_536
-"""Digests of users that are kept of a test, the smallest of them: enough to find a wrong split."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +50,8 @@ class ArmTables:
         return ArmTables(arms, self.outcomes, patterns, self.users)
 
 
-def added_arms(tables: Sequence[ArmTables]) -> ArmTables:
-    """Return the tables of a log from those of its parts, one or more; sessions of a part are whole."""
-    forms = {"arms": ARMS, "outcomes": ARM_OUTCOMES, "patterns": ARM_PATTERNS}
-    every = {name: pl.concat([getattr(one, name) for one in tables]) for name in (*forms, "users")}
-    sums = {name: form.canonical(sum_by_key(every[name], form)) for name, form in forms.items()}
-    rank = pl.col("digest").rank("dense").over("experiment")
-    users = every["users"].unique().filter(rank <= USERS_KEPT)
-    return ArmTables(**sums, users=ARM_USERS.canonical(users))
+def arms_of(table: AnyTable[Any]) -> ArmTables | None:
+    """Return what a pattern table says of A/B tests; None where its log has none."""
+    names = ("arms", "arm_outcomes", "arm_patterns", "arm_users")
+    tables = [getattr(table, name) for name in names]
+    return None if any(rows is None for rows in tables) else ArmTables(*tables)

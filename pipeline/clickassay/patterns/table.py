@@ -12,6 +12,10 @@ import polars as pl
 
 from clickassay.core.contracts.form import ContractError, Table
 from clickassay.core.contracts.patterns import (
+    ARM_OUTCOMES,
+    ARM_PATTERNS,
+    ARM_USERS,
+    ARMS,
     FUNNEL,
     HEALTH,
     OUTCOMES,
@@ -60,8 +64,16 @@ FOLDER_TABLES = {
     "funnel": FUNNEL,
     "health": HEALTH,
 }
-OWN_TABLES = {"shown": SHOWN, "signals": SIGNALS, "outcomes": OUTCOMES}
+ARM_TABLES = {
+    "arms": ARMS,
+    "arm_outcomes": ARM_OUTCOMES,
+    "arm_patterns": ARM_PATTERNS,
+    "arm_users": ARM_USERS,
+}
+OWN_TABLES = {"shown": SHOWN, "signals": SIGNALS, "outcomes": OUTCOMES, **ARM_TABLES}
 """Tables that not every pattern table has: `shown` where times are known, the others beside clicks."""
+USERS_KEPT = 65_536
+"""Digests of users that are kept of a test, the smallest of them: enough to find a wrong split."""
 _MERGED = ("patterns", "queries", "configurations", "funnel", "health")
 
 Rows = TypeVar("Rows")
@@ -87,6 +99,11 @@ class AnyTable(Generic[Rows]):
     # A frame in the form of `contracts.patterns.SIGNALS`; None where the clicks have no other action.
     signals: pl.DataFrame | None = None
     outcomes: pl.DataFrame | None = None  # Likewise in the form of `contracts.patterns.OUTCOMES`.
+    # Frames in the form of `ARM_TABLES`; None where the log has no A/B test.
+    arms: pl.DataFrame | None = None
+    arm_outcomes: pl.DataFrame | None = None
+    arm_patterns: pl.DataFrame | None = None
+    arm_users: pl.DataFrame | None = None
 
     @property
     def stored_depth(self) -> int:
@@ -158,7 +175,7 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
             else part.shown
             for part in parts
         ]
-    for name in ("signals", "outcomes"):
+    for name in OWN_TABLES.keys() - {"shown"}:
         frames[name] = [rows for part in parts if (rows := getattr(part, name)) is not None]
     del parts  # what has been added up is not held any longer
 
@@ -174,11 +191,18 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
         info=first.info,
         judged_queries=first.judged_queries,
         health=merged_counts(stacked("health")),
-        **{
-            name: form.canonical(sum_by_key(stacked(name), form)) if frames[name] else None
-            for name, form in OWN_TABLES.items()
-        },
+        **{name: _added(stacked(name), form) if frames[name] else None for name, form in OWN_TABLES.items()},
     )
+
+
+def _added(rows: pl.DataFrame, form: Table) -> pl.DataFrame:
+    return smallest_digests(rows) if form is ARM_USERS else form.canonical(sum_by_key(rows, form))
+
+
+def smallest_digests(users: pl.DataFrame) -> pl.DataFrame:
+    """Return the users of tests with the smallest digests, each once, of users in the form of ARM_USERS."""
+    rank = pl.col("digest").rank("dense").over("experiment")
+    return ARM_USERS.canonical(users.unique().filter(rank <= USERS_KEPT))
 
 
 def _each_list_once(tables: Iterable[PatternTable]) -> Iterator[PatternTable]:

@@ -212,7 +212,7 @@ class Settings(SettingsOfLog):
                 else one
                 for one in given[name]
             ]
-        for name in ("spark_conf", "column", "outcome_kind", "health_limit"):
+        for name in ("spark_conf", "column", "outcome_kind", "health_limit", "test"):
             if isinstance(value := values.get(name), str):
                 given[name] = value.splitlines()
             elif isinstance(value, Mapping):

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from clickassay.core.settings.of_tests import DeclaredTest, declared_tests
 from clickassay.core.settings.texts import RATING, check_column, check_kind, check_zone, kinds_named, utc_of
 
 MAX_DEPTH = 62
@@ -83,6 +84,14 @@ class SettingsOfLog(BaseModel):
         "Kind of one of your outcomes: stars=rating is a mean over the sessions that rated.",
         unset="sum, unless column kind says otherwise", metavar="NAME=KIND",
         details='In TOML also `[outcomes]` with `stars = "rating"`.',
+    )  # fmt: skip
+    test: tuple[str, ...] = setting(
+        "Sessions", (),
+        "What the log does not say of an A/B test, such as new_ranker.control=old or "
+        "new_ranker.until=2026-06-30.",
+        unset="control is the variant called control, off or 0", metavar="TEST.KEY=VALUE",
+        details="Keys: control, from, until (days, UTC, both included), shares.VARIANT, group, is_aa. In "
+        'TOML also `[tests.new_ranker]` with `control = "old"`. [How](../how-to/tests-in-the-log.md).',
     )  # fmt: skip
     reformulation_minutes: float = setting(
         "Sessions", 5.0, "Longest time until the next query of a reformulated session.",
@@ -184,6 +193,11 @@ class SettingsOfLog(BaseModel):
         return frozenset(name for name, kind in kinds_named(self.outcome_kind).items() if kind == RATING)
 
     @property
+    def tests(self) -> dict[str, DeclaredTest]:
+        """What is declared of A/B tests, by name."""
+        return declared_tests(self.test)
+
+    @property
     def late_ms(self) -> int:
         """How far back, in milliseconds, the files of the next run into a store may reach."""
         return round(self.late_minutes * 60_000)
@@ -229,6 +243,12 @@ class SettingsOfLog(BaseModel):
         if len(kinds_named(kinds)) < len(kinds):
             raise ValueError("names an outcome twice; give each one kind")
         return kinds
+
+    @field_validator("test")
+    @classmethod
+    def _tests_are_declared(cls, tests: tuple[str, ...]) -> tuple[str, ...]:
+        declared_tests(tests)
+        return tests
 
     @field_validator("time_zone")
     @classmethod

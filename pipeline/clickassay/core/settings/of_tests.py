@@ -1,17 +1,18 @@
-"""The sections `[tests.NAME]` of a project file: what a log does not say of its A/B tests."""
+"""What is declared of A/B tests: texts such as ``ranker.control=old``, or sections ``[tests.ranker]``."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 
-from clickassay.core.errors import SettingsError
 from clickassay.core.text.words import did_you_mean
 
 TESTS = "tests"
-"""The section of tests."""
+"""The section of tests in a file."""
 
-_KEYS = ("control", "shares", "from", "until", "group", "is_aa")
+_KEYS = ("control", "from", "until", "group", "is_aa", "shares")
+_FORM = re.compile(r"(?P<test>.+?)\.(?P<key>[a-z_]+)(\.(?P<variant>[^=]+))?=(?P<value>.*)")
 
 
 @dataclass(frozen=True)
@@ -27,60 +28,57 @@ class DeclaredTest:
     is_aa: bool = False  # Whether the arms were the same on purpose.
 
 
-def declared_tests(section: object, where: str) -> dict[str, DeclaredTest]:
+def declared_tests(texts: Sequence[str]) -> dict[str, DeclaredTest]:
     """Return the declared tests by name.
 
-    section: what a file has under `TESTS`.
-    where: the file in words, for messages.
+    texts: as ``ranker.control=old``, or ``ranker.shares.old=90``.
 
-    Raises SettingsError if a key is unknown, or a value of the wrong form.
+    Raises ValueError if a key is unknown, or a value of the wrong form.
     """
-    form = f'sections such as [{TESTS}.new_ranker] with control = "old"'
-    if not isinstance(section, Mapping) or not all(isinstance(one, Mapping) for one in section.values()):
-        raise SettingsError(f"{where}: {TESTS} must have {form}")
-    return {name: _declared(own, f"{where}: [{TESTS}.{name}]") for name, own in section.items()}
-
-
-def _declared(own: Mapping[str, Any], where: str) -> DeclaredTest:
-    for key in own:
+    named: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        match = _FORM.fullmatch(text)
+        if match is None or not match["value"].strip():
+            raise ValueError("must be TEST.KEY=VALUE, such as new_ranker.control=old")
+        key, own = match["key"], named.setdefault(match["test"].strip(), {})
         if key not in _KEYS:
-            raise SettingsError(f"{where}: unknown {key}; {did_you_mean(key, _KEYS)}")
-    for key in ("control", "group"):
-        if key in own and not (isinstance(own[key], str) and own[key].strip()):
-            raise SettingsError(f'{where}: {key} must be a text, such as {key} = "old"')
-    if not isinstance(is_aa := own.get("is_aa", False), bool):
-        raise SettingsError(f"{where}: is_aa must be true or false")
-    start, until = (_day(own.get(key), f"{where}: {key}") for key in ("from", "until"))
+            raise ValueError(f"unknown {key} of test {match['test']}; {did_you_mean(key, _KEYS)}")
+        if (key == "shares") != (match["variant"] is not None):
+            raise ValueError("shares have a number for each variant, such as new_ranker.shares.control=90")
+        value = match["value"].strip()
+        if key == "shares":
+            own.setdefault(key, {})[match["variant"].strip()] = value
+        elif own.setdefault(key, value) != value:
+            raise ValueError(f"{key} of test {match['test']} occurs twice; give it once")
+    return {name: _declared(name, own) for name, own in named.items()}
+
+
+def _declared(name: str, own: Mapping[str, Any]) -> DeclaredTest:
+    is_aa = own.get("is_aa", "false").lower()
+    if is_aa not in ("true", "false"):
+        raise ValueError(f"is_aa of test {name} must be true or false")
+    start, until = (_day(own.get(key), f"{key} of test {name}") for key in ("from", "until"))
     if start and until and start > until:
-        raise SettingsError(f"{where}: from {start} is after until {until}; exchange them")
-    return DeclaredTest(
-        own.get("control"), _shares(own.get("shares"), where), start, until, own.get("group"), is_aa
-    )
+        raise ValueError(f"test {name}: from {start} is after until {until}; exchange them")
+    shares = _shares(own.get("shares", {}), name)
+    return DeclaredTest(own.get("control"), shares, start, until, own.get("group"), is_aa == "true")
 
 
-def _day(value: object, where: str) -> date | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            pass
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
-    raise SettingsError(f"{where} must be a day (UTC), such as 2026-01-05")
+def _day(value: str | None, where: str) -> date | None:
+    try:
+        return None if value is None else date.fromisoformat(value)
+    except ValueError:
+        raise ValueError(f"{where} must be a day (UTC), such as 2026-01-05") from None
 
 
-def _shares(value: object, where: str) -> Mapping[str, float]:
-    if value is None:
-        return {}
-    is_number = isinstance(value, Mapping) and all(
-        isinstance(one, int | float) and not isinstance(one, bool) and 0 < one < float("inf")
-        for one in value.values()
-    )
-    if not isinstance(value, Mapping) or not is_number or len(value) < 2:
-        raise SettingsError(
-            f"{where}: shares must give a number above 0 for each variant, such as "
-            "shares = { control = 90, treatment = 10 }"
+def _shares(texts: Mapping[str, str], name: str) -> Mapping[str, float]:
+    try:
+        shares = {variant: float(text) for variant, text in texts.items()}
+    except ValueError:
+        shares = {"": 0.0}
+    if texts and (len(shares) < 2 or not all(0 < share < float("inf") for share in shares.values())):
+        raise ValueError(
+            f"shares of test {name} must be a number above 0 for each variant, such as control = 90 and "
+            "treatment = 10"
         )
-    return {str(name): share / sum(value.values()) for name, share in value.items()}
+    return {variant: share / sum(shares.values()) for variant, share in shares.items()}

@@ -14,6 +14,7 @@ from typing import Any
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.documents import DocumentError, read_toml
 from clickassay.core.files.output import place_to_write
+from clickassay.core.settings.of_tests import TESTS, declared_tests
 from clickassay.core.text.paths import is_uri, local_path
 from clickassay.core.text.words import did_you_mean
 
@@ -23,7 +24,7 @@ PROJECT = "clickassay.toml"
 COLUMNS, INPUTS, OUTCOMES = "columns", "inputs", "outcomes"
 """Sections: which columns files call otherwise, where the inputs are, and the kinds of outcomes."""
 
-TABLES = ("searches", "clicks", "judgments", "queries", "scores", "outcomes", "past_tests")
+TABLES = ("searches", "clicks", "judgments", "queries", "scores", "outcomes", "assignments", "past_tests")
 INPUT_NAMES = (*TABLES, *(f"{name}_sql" for name in TABLES), "database")
 """What the section of inputs may have."""
 
@@ -105,6 +106,7 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     columns = [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
     inputs = _inputs(values.pop(INPUTS, {}), where)
     kinds = _kinds(values.pop(OUTCOMES, {}), where)
+    tests = _tests(values.pop(TESTS, {}), where)
     places = {name: _text(values.pop(name), name, where) for name in _PLACES if name in values}
     for name, place in places.items():
         if "{" in place.replace(_DATE, "" if name == "out" else _DATE):
@@ -118,13 +120,14 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     if section is not None:
         raise SettingsError(
             f"{where}: section [{section}]; settings stand without sections, but for [{INPUTS}] and "
-            f"[{COLUMNS}.searches] and the like for other tables, and [{OUTCOMES}]"
+            f"[{COLUMNS}.searches] and the like for other tables, [{OUTCOMES}] and [{TESTS}.NAME]"
         )
     named = {name.replace("-", "_"): value for name, value in values.items()}
     if len(named) < len(values):
         twice = next(name for name in values if "-" in name and name.replace("-", "_") in values)
         raise SettingsError(f"{where}: {twice} occurs twice, with - and with _; give it once")
-    more = {name: own for name, own in (("column", columns), ("outcome_kind", kinds)) if own}
+    of_sections = (("column", columns), ("outcome_kind", kinds), ("test", tests))
+    more = {name: own for name, own in of_sections if own}
     settings = named | {name: [*named.get(name, []), *own] for name, own in more.items()}
     return ProjectFile(file, settings, inputs, places.get("out", ""), places.get("store", ""), tuple(rules))
 
@@ -135,6 +138,29 @@ def _kinds(section: object, where: str) -> list[str]:
             f'{where}: {OUTCOMES} must be a section of kinds, such as [{OUTCOMES}] with stars = "rating"'
         )
     return [f"{name}={kind}" for name, kind in section.items()]
+
+
+def _tests(section: object, where: str) -> list[str]:
+    if not isinstance(section, dict) or not all(isinstance(own, dict) for own in section.values()):
+        raise SettingsError(
+            f"{where}: {TESTS} needs a section for each test, such as [{TESTS}.new_ranker] with "
+            'control = "old"'
+        )
+    texts = [
+        f"{name}.{key}={value}"
+        for name, own in section.items()
+        for key, given in own.items()
+        for key, value in (
+            [(f"{key}.{one}", number) for one, number in given.items()]
+            if isinstance(given, dict)
+            else [(key, given)]
+        )
+    ]
+    try:
+        declared_tests(texts)
+    except ValueError as error:
+        raise SettingsError(f"{where}: [{TESTS}]: {error}") from error
+    return texts
 
 
 def _inputs(section: object, where: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.core.special import ndtr, stdtr
 from clickassay.core.text.words import count, percent, visible
 from clickassay.correlation.weighted import ROUNDING
-from clickassay.patterns.arms import USERS_KEPT
+from clickassay.patterns.table import USERS_KEPT
 from clickassay.studies.experiments.effects import FEWEST_FOLDS, by_days
 
 OK, CAUTION, FINDING, TOO_FEW = "ok", "caution", "finding", "too few"

@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import chisquare
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.settings.of_tests import DeclaredTest, declared_tests
+from clickassay.core.settings import load_settings
+from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.core.text.words import MINUS
-from clickassay.patterns.arms import USERS_KEPT
+from clickassay.patterns.table import USERS_KEPT
 from clickassay.studies.experiments.checks import Users, checks, sample_ratio, users_of
 from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
 
@@ -152,40 +153,50 @@ def test_arms_are_judged_unequally_by_over_three_points_and_clearly(judged, uneq
     assert is_unequal(Difference(*judged)) == unequal
 
 
-# ---- what a project file declares ----------------------------------------------------------------
+# ---- what is declared ----------------------------------------------------------------------------
 
 
-def test_tests_are_declared_in_sections():
-    section = {
-        "new": {
-            "control": "old",
-            "shares": {"old": 90, "b": 10},
-            "from": date(2026, 1, 1),
-            "until": "2026-01-07",
-        },
-        "aa": {"is_aa": True, "group": "idle"},
-    }
-    found = declared_tests(section, "clickassay.toml")
+def test_tests_are_declared_in_texts_sections_and_dicts(tmp_path):
+    file = tmp_path / "clickassay.toml"
+    file.write_text(
+        '[tests.new]\ncontrol = "old"\nshares = { old = 90, b = 10 }\n'
+        'from = 2026-01-01\nuntil = "2026-01-07"\n'
+        '[tests.aa]\nis_aa = true\ngroup = "idle"\n'
+    )
     shares = {"old": 0.9, "b": 0.1}
-    assert found["new"] == DeclaredTest("old", shares, date(2026, 1, 1), date(2026, 1, 7))
-    assert found["aa"] == DeclaredTest(group="idle", is_aa=True)
+    wanted = {
+        "new": DeclaredTest("old", shares, date(2026, 1, 1), date(2026, 1, 7)),
+        "aa": DeclaredTest(group="idle", is_aa=True),
+    }
+    assert load_settings(file).tests == wanted
+    new = {"control": "old", "shares": {"old": 90, "b": 10}, "from": "2026-01-01", "until": "2026-01-07"}
+    assert load_settings(test={"new": new, "aa": {"is_aa": True, "group": "idle"}}).tests == wanted
 
 
 @pytest.mark.parametrize(
-    ("section", "words"),
+    ("text", "words"),
     [
-        ("new", "tests must have sections such as"),
-        ({"new": 3}, "tests must have sections such as"),
-        ({"new": {"contol": "a"}}, "[tests.new]: unknown contol; did you mean control"),
-        ({"new": {"control": ""}}, "control must be a text"),
-        ({"new": {"is_aa": 1}}, "is_aa must be true or false"),
-        ({"new": {"until": "7.1.2026"}}, "until must be a day (UTC), such as 2026-01-05"),
-        ({"new": {"from": "2026-02-01", "until": "2026-01-01"}}, "from 2026-02-01 is after until 2026-01-01"),
-        ({"new": {"shares": {"a": 1}}}, "shares must give a number above 0"),
-        ({"new": {"shares": {"a": 1, "b": 0}}}, "shares must give a number above 0"),
+        ("new", "must be TEST.KEY=VALUE"),
+        ("new.contol=a", "unknown contol of test new; did you mean control"),
+        ("new.control=", "must be TEST.KEY=VALUE"),
+        ("new.is_aa=1", "is_aa of test new must be true or false"),
+        ("new.until=7.1.2026", "until of test new must be a day (UTC), such as 2026-01-05"),
+        ("new.from=2026-02-01\nnew.until=2026-01-01", "from 2026-02-01 is after until 2026-01-01"),
+        ("new.control=a\nnew.control=b", "control of test new occurs twice"),
+        ("new.shares=3", "shares have a number for each variant"),
+        ("new.shares.a=1", "must be a number above 0 for each variant"),
+        ("new.shares.a=1\nnew.shares.b=0", "must be a number above 0 for each variant"),
     ],
-)  # fmt: skip
-def test_a_wrong_declaration_is_named(section, words):
-    with pytest.raises(SettingsError, match=r"clickassay\.toml: ") as error:
-        declared_tests(section, "clickassay.toml")
-    assert words.lower() in str(error.value).lower()
+)
+def test_a_wrong_declaration_is_named(text, words):
+    with pytest.raises(SettingsError, match="setting test") as error:
+        load_settings(test=text)
+    assert words in str(error.value)
+
+
+def test_a_wrong_section_of_a_file_is_named(tmp_path):
+    file = tmp_path / "clickassay.toml"
+    for text in ("tests = 3", "[tests]\nnew = 3", '[tests.new]\ncontol = "a"'):
+        file.write_text(text)
+        with pytest.raises(SettingsError, match=r"clickassay\.toml: .*tests"):
+            load_settings(file)

@@ -19,7 +19,8 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import load_settings
 from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.metrics.clicks import mean_rr
-from clickassay.patterns.arms import ArmTables, added_arms
+from clickassay.patterns.arms import ArmTables
+from clickassay.patterns.table import ARM_TABLES, smallest_digests, sum_by_key
 from clickassay.studies.experiments.arms import Rankings
 from clickassay.studies.experiments.log import LogOptions, experiments_of_log, past_tests
 from clickassay.studies.experiments.order import experiment_order, joined
@@ -288,6 +289,15 @@ def test_exchanging_the_arms_turns_the_signs(seed):
         matched_low=-pl.col("matched_high"), matched_high=-pl.col("matched_low"),
     )  # fmt: skip
     assert_frame_equal(there, turned, abs_tol=1e-9)
+
+
+def added_arms(parts):
+    """Return the tables of a log from those of its parts, added as pattern tables are."""
+    every = {name: pl.concat([getattr(part, name) for part in parts]) for name in vars(parts[0])}
+    *sums, users = zip(ARM_TABLES.values(), every.values(), strict=True)
+    return ArmTables(
+        *(form.canonical(sum_by_key(rows, form)) for form, rows in sums), smallest_digests(users[1])
+    )
 
 
 @settings(max_examples=8, deadline=None)

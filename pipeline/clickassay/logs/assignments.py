@@ -1,0 +1,183 @@
+"""Which users took part in which arm of which A/B test, as an engine is told before it reads a log."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.errors import InputError, RejectedRowsError
+from clickassay.core.settings import Settings
+from clickassay.core.settings.of_tests import DeclaredTest
+from clickassay.core.text.words import listed, visible
+from clickassay.inputs.tables import WholeInput
+from clickassay.logs.chunks import DAY_MS
+from clickassay.logs.log import LocalHalf
+from clickassay.logs.sql.steps import FIRST_MS, NEVER_MS
+from clickassay.patterns.funnel import check_rejected
+
+MOST_ARMS = 1000
+"""Arms of all tests together; more are probably ids in the wrong column."""
+
+_EPOCH = date(1970, 1, 1)
+_TEST = ("experiment", "variant")
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """Who took part in which arm of which test, from `since_ms` to before `until_ms` (ms since 1970, UTC).
+
+    Where searches say it (`variant`), a session belongs to the arm of its first search. Otherwise it belongs
+    to the arm that its user was assigned to at the time of that search. Users of several variants of a test
+    are in none of them.
+    """
+
+    # user_id, experiment, variant, since_ms, until_ms: assignments, of one variant of a test for each user,
+    # whose times do not overlap; without rows where searches say the arm (`is_by_search`).
+    by_user: pl.DataFrame
+    is_by_search: bool
+    in_two: pl.DataFrame  # user_id, experiment, variant: of users of several variants, each of them.
+    arms: pl.DataFrame  # experiment, variant: all arms, sorted.
+    spans: pl.DataFrame  # experiment, since_ms, until_ms: of tests whose ends are declared.
+    # What became of the rows that were read, by step and reason of the funnel.
+    counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
+def prepare_assignments(given: WholeInput | None, searches: object, settings: Settings) -> Assignments | None:
+    """Return the assignments of a log; None where neither a table nor a column `variant` says any.
+
+    given: the table of assignments, if there is one.
+    searches: the half of the log.
+
+    Raises InputError if both say it, the log is not on this machine, there are too many arms, or too many
+    rows are unusable.
+    """
+    columns: frozenset[str] = getattr(searches, "columns", frozenset())
+    if given is None and "variant" not in columns:
+        return None
+    if given is not None and "variant" in columns:
+        raise InputError(
+            "searches have a column variant, and there is a table of assignments; leave out --assignments, "
+            "or rename the column by --column searches.variant=…"
+        )
+    if not isinstance(searches, LocalHalf):
+        raise InputError(
+            "A/B tests are looked up where the log lies, which only Spark reaches; read it with another "
+            "engine, or leave out assignments and the column variant"
+        )
+    found = _by_search(searches, settings) if given is None else _by_table(given, searches, settings)
+    if found.arms.height > MOST_ARMS:
+        some = listed(visible(one) for one in found.arms["variant"][:3])
+        raise InputError(
+            f"variant: {found.arms.height:,} arms of tests, such as {some}, but at most {MOST_ARMS:,}; is "
+            "this the right column?"
+        )
+    return found
+
+
+def _usable(rows: pl.LazyFrame) -> pl.LazyFrame:
+    return rows.filter(*(pl.col(name) != "" for name in _TEST), pl.col("user_id").is_not_null())
+
+
+def _by_search(searches: LocalHalf, settings: Settings) -> Assignments:
+    own = searches.frame.select("user_id", *_TEST)
+    distinct = _usable(own).unique().collect(engine="streaming")
+    return Assignments(
+        by_user=distinct.clear().with_columns(
+            since_ms=pl.lit(None, pl.Int64), until_ms=pl.lit(None, pl.Int64)
+        ),
+        is_by_search=True,
+        in_two=_of_several(distinct),
+        arms=distinct.select(_TEST).unique().sort(_TEST),
+        spans=_spans(settings.tests),
+    )
+
+
+def _of_several(users: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows (user_id, experiment, variant) of users of several variants of a test."""
+    several = pl.len().over("user_id", "experiment") > 1
+    return users.select("user_id", *_TEST).unique().filter(several).sort("user_id", *_TEST)
+
+
+def _spans(tests: Mapping[str, DeclaredTest]) -> pl.DataFrame:
+    def ms(day: date) -> int:
+        return (day - _EPOCH).days * DAY_MS
+
+    first, last = date(1990, 1, 1), date(2200, 1, 1)
+    rows = [
+        (name, ms(test.start or first), ms(test.until or last) + DAY_MS)
+        for name, test in sorted(tests.items())
+        if test.start or test.until
+    ]
+    schema = {"experiment": pl.String, "since_ms": pl.Int64, "until_ms": pl.Int64}
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def _by_table(given: WholeInput, searches: LocalHalf, settings: Settings) -> Assignments:
+    counts: Counter[tuple[str, str]] = Counter({("read", ""): given.rows.height})
+    rows = _checked(given.rows, searches, counts, settings)
+    users = searches.frame.select("user_id").drop_nulls().unique()
+    known = rows.lazy().join(users, on="user_id", how="semi").collect(engine="streaming")
+    counts["unmatched", "user without a search"] = rows.height - known.height
+    in_two = _of_several(known)
+    one = known.join(in_two, on=["user_id", "experiment"], how="anti")
+    counts["left out", "user in several variants"] = known.height - one.height
+    counts["kept", ""] = one.height
+    return Assignments(
+        by_user=_merged(one),
+        is_by_search=False,
+        in_two=in_two,
+        arms=rows.select(_TEST).unique().sort(_TEST),
+        spans=_spans(settings.tests),
+        counts=+counts,
+    )
+
+
+def _checked(
+    rows: pl.DataFrame, searches: LocalHalf, counts: Counter[tuple[str, str]], settings: Settings
+) -> pl.DataFrame:
+    """Return the usable rows: user_id as the log has it, experiment, variant, since_ms, until_ms."""
+    are_numbers = searches.has_numbers("user_id")
+    ids = rows["user_id"].cast(pl.Int64, strict=False) if are_numbers else rows["user_id"].cast(pl.String)
+    since, until = (rows[name].to_physical().cast(pl.Int64) for name in ("timestamp", "until"))
+    named = rows.select(_TEST).with_columns(
+        ids, since_ms=since.fill_null(FIRST_MS), until_ms=until.fill_null(NEVER_MS), given=rows["user_id"]
+    )
+    conditions = {
+        "no user_id of the log" if are_numbers else "null user_id": pl.col("user_id").is_not_null(),
+        "null variant": (pl.col("variant") != "").fill_null(value=False),
+        "null experiment": (pl.col("experiment") != "").fill_null(value=False),
+        "until before timestamp": pl.col("since_ms") < pl.col("until_ms"),
+    }
+    reasons: dict[str, int] = {}
+    first: tuple[Any, ...] | None = None
+    for reason, is_usable in conditions.items():
+        wrong = named.filter(~is_usable)
+        if first is None and wrong.height:
+            first = wrong.select("given", "variant").row(0)
+        reasons[reason] = wrong.height
+        named = named.filter(is_usable)
+    counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
+    try:
+        check_rejected("assignments", reasons, counts["read", ""], settings.max_rejected)
+    except RejectedRowsError as error:
+        user, variant = first or (None, None)
+        raise RejectedRowsError(
+            f"{error} The first such row has user_id {str(user)!r:.60} and variant {variant!r:.60}."
+        ) from error
+    return named.drop("given").select("user_id", *_TEST, "since_ms", "until_ms")
+
+
+def _merged(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return assignments whose times do not overlap: of a user, who has one variant of a test."""
+    key = ["user_id", "experiment"]
+    in_order = rows.sort(*key, "since_ms", "until_ms")
+    before = pl.col("until_ms").cum_max().shift(1).over(key)
+    begins = (pl.col("since_ms") > before).fill_null(value=True)
+    numbered = in_order.with_columns(n=begins.cum_sum())
+    merged = numbered.group_by(*key, "variant", "n", maintain_order=True).agg(
+        pl.col("since_ms").min(), pl.col("until_ms").max()
+    )
+    return merged.drop("n")
