@@ -23,6 +23,7 @@ TITLES = {
     "steps/8_carry_over": "carry over",
     "steps/9_signals": "signals",
     "steps/9_outcomes": "outcomes",
+    "steps/9_tests": "A/B tests",
     "checks": "checks",
     "funnel": "funnel",
 }
@@ -37,6 +38,8 @@ PROPERTIES = {
     "satisfied": ("satisfied clicks are a signal", "they are none"),
     "actions_alone": ("actions are signals, satisfied clicks are none", ""),
     "outcomes": ("outcomes are counted", "no outcome is counted"),
+    "tests": ("the log has A/B tests", "it has none"),
+    "tests_of_clicks": ("the log has A/B tests, and clicks are all", ""),
     "every_visit": ("satisfied clicks or outcomes are counted", "only clicks and actions are counted"),
 }
 """Text of a condition that holds, and of one that does not."""

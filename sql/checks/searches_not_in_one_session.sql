@@ -6,7 +6,7 @@ WITH counted AS (
     UNION ALL
     SELECT -1 AS searches
     FROM session_searches
-    WHERE place_in_session > 1
+    WHERE row_nr <> first_nr
     UNION ALL
     SELECT 1 AS searches
     FROM searches

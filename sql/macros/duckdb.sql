@@ -39,6 +39,9 @@ CREATE OR REPLACE TEMP MACRO user_digest(x) AS CASE
     ELSE text_digest(CAST(x AS VARCHAR))
 END;
 
+-- digest of a user in A/B tests: platforms assign arms by md5 of the id, often with the name of the test
+CREATE OR REPLACE TEMP MACRO salted_digest(x) AS id_digest('clickassay' || chr(31) || CAST(x AS VARCHAR));
+
 -- the digest's bucket as one bit of 64
 CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS CAST(1 AS UBIGINT) << CAST(digest % 64 AS UBIGINT);
 

@@ -38,6 +38,9 @@ CREATE OR REPLACE TEMP MACRO user_digest(x) AS CASE
     ELSE text_digest(CAST(x AS STRING))
 END;
 
+-- digest of a user in A/B tests: platforms assign arms by md5 of the id, often with the name of the test
+CREATE OR REPLACE TEMP MACRO salted_digest(x) AS id_digest('clickassay' || char(31) || CAST(x AS STRING));
+
 -- the digest's bucket as one bit of 64: the highest is the sign
 CREATE OR REPLACE TEMP MACRO bucket_bit(digest) AS shiftleft(1L, CAST(digest % 64 AS INT));
 

@@ -56,21 +56,21 @@ def test_two_search_ids_that_share_a_fingerprint_stop_the_run(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("sessions", "searches", "places", "found"),
+    ("sessions", "searches", "firsts", "found"),
     [
-        ([2, 3], 5, [1, 1], False),
-        ([2, 3], 6, [1, 2], False),  # the second search of a session of two
-        ([2, 3], 6, [1, 1], True),  # a search in no session
-        ([2, 3], 5, [1, 2], True),  # a search in two
+        ([2, 3], 5, [0, 1], False),
+        ([2, 3], 6, [0, 0], False),  # the second search of a session of two
+        ([2, 3], 6, [0, 1], True),  # a search in no session
+        ([2, 3], 5, [0, 0], True),  # a search in two
         ([], 0, [], False),
     ],
 )
-def test_searches_and_sessions_must_add_up(sessions, searches, places, found):
+def test_searches_and_sessions_must_add_up(sessions, searches, firsts, found):
     with duckdb.connect(config={"threads": 1}) as connection:
-        for name, column, values in (
-            ("session_patterns", "sessions", sessions),
-            ("searches", "search_fp", list(range(searches))),
-            ("session_searches", "place_in_session", places),
+        for name, columns in (
+            ("session_patterns", {"sessions": sessions}),
+            ("searches", {"search_fp": list(range(searches))}),
+            ("session_searches", {"row_nr": list(range(len(firsts))), "first_nr": firsts}),
         ):
-            connection.register(name, pl.DataFrame({column: values}, schema={column: pl.Int64}).to_arrow())
+            connection.register(name, pl.DataFrame(columns, dict.fromkeys(columns, pl.Int64)).to_arrow())
         assert bool(connection.sql(sql_text("checks/searches_not_in_one_session")).fetchall()) == found

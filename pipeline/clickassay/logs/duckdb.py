@@ -39,6 +39,7 @@ from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.inputs.sources.parts import Part
 from clickassay.inputs.tables import files_named, unreadable, watched
 from clickassay.inputs.types import NO_VALUE, from_folder
+from clickassay.logs.assignments import Assignments
 from clickassay.logs.batches import Window, is_within, window_spans
 from clickassay.logs.chunks import FileChunk, row_groups, rows_of_file
 from clickassay.logs.log import LocalHalf, Log
@@ -130,7 +131,7 @@ class DuckDBEngine:
         with self.translated_errors():
             return not self._connection.table(name).limit(1).fetchall()
 
-    def fetch(self, *steps: str) -> list[pl.LazyFrame]:
+    def fetch(self, *steps: str, **values: Value) -> list[pl.LazyFrame]:
         """Return the rows of steps in their order, each in a file.
 
         Of a step that is fetched again and again, for batch after batch, the last two files are there.
@@ -140,7 +141,7 @@ class DuckDBEngine:
             name = step.rpartition("/")[2]
             places.append(self.place(name))
             with self.translated_errors():
-                self._connection.sql(filled_step(step, {})).write_parquet(str(places[-1]))
+                self._connection.sql(filled_step(step, values)).write_parquet(str(places[-1]))
             self._fetched_to[name].append(places[-1])
             for old in self._fetched_to[name][:-_KEPT_FILES]:
                 old.unlink()
@@ -332,6 +333,7 @@ def write_duckdb_patterns(
     *,
     judged_queries: pl.DataFrame | None = None,
     outcomes: Outcomes | None = None,
+    assignments: Assignments | None = None,
     info: dict[str, Any],
     progress: Progress = silent,
 ) -> None:
@@ -345,7 +347,8 @@ def write_duckdb_patterns(
         reader = LogReader(engine)
         table = sql_pattern_table(
             engine, reader.rows_of(log.searches), reader.rows_of(log.clicks), settings, judged_queries,
-            log=log, outcomes=outcomes, info={**info, "inputs": inputs}, progress=progress,
+            log=log, outcomes=outcomes, assignments=assignments, info={**info, "inputs": inputs},
+            progress=progress,
         )  # fmt: skip
         progress(Event("writing"))
         write_patterns(table, folder)
@@ -378,9 +381,10 @@ def duckdb_batches(
     judged_queries: pl.DataFrame | None,
     progress: Progress,
     outcomes: Outcomes | None = None,
+    assignments: Assignments | None = None,
 ) -> SqlBatchProcessor[LocalHalf, DuckDBPyRelation]:
     """Return what processes the batches of a store on DuckDB."""
     reader = LogReader(engine)
     return SqlBatchProcessor(
-        engine, reader.rows_of, reader.rows_in, settings, judged_queries, progress, outcomes
+        engine, reader.rows_of, reader.rows_in, settings, judged_queries, progress, outcomes, assignments
     )

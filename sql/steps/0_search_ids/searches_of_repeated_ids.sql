@@ -8,6 +8,8 @@ SELECT
     s.time_ms,
     s.page,
     s.results,
+    s.experiment,
+    s.variant,
     s.search_fp,
     s.user_fp,
     s.query_fp,

@@ -8,6 +8,8 @@ SELECT
     time_ms,
     page,
     results,
+    experiment,
+    variant,
     search_fp,
     user_fp,
     query_fp,

@@ -10,7 +10,9 @@ WITH normal AS (
         normalise_query(query) AS query,
         timestamp AS time_ms,
         page,
-        results
+        results,
+        experiment,
+        variant
     FROM searches_log
 ),
 
@@ -25,6 +27,8 @@ named AS (
         time_ms,
         page,
         results,
+        experiment,
+        variant,
         id_fingerprint(search_id) AS search_fp,
         id_fingerprint(user_id) AS user_fp,
         query_fingerprint(market, query) AS query_fp,
@@ -43,6 +47,8 @@ SELECT
     time_ms,
     page,
     results,
+    experiment,
+    variant,
     search_fp,
     user_fp,
     query_fp,

@@ -11,6 +11,8 @@ WITH marked AS (
         s.list_fp,
         s.time_ms,
         s.page,
+        s.experiment,
+        s.variant,
         s.reason,
         k.query_fp IS NOT NULL AS is_kept
     FROM searches_to_read AS s
@@ -29,5 +31,8 @@ SELECT
     time_ms,
     page,
     is_kept,
+    -- the arm of an A/B test, where searches say it
+    CASE WHEN $arms_by_search AND experiment <> '' AND variant <> '' THEN experiment END AS experiment,
+    CASE WHEN $arms_by_search AND experiment <> '' AND variant <> '' THEN variant END AS variant,
     reason
 FROM marked

@@ -11,5 +11,8 @@ SELECT
     time_ms,
     page,
     TRUE AS is_kept,
+    -- the arm of an A/B test, where searches say it
+    CASE WHEN $arms_by_search AND experiment <> '' AND variant <> '' THEN experiment END AS experiment,
+    CASE WHEN $arms_by_search AND experiment <> '' AND variant <> '' THEN variant END AS variant,
     reason
 FROM searches_to_read

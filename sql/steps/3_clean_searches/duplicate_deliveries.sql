@@ -7,7 +7,9 @@ WITH repeats AS (
         s.query_fp,
         s.list_fp,
         s.time_ms,
-        s.page
+        s.page,
+        s.experiment,
+        s.variant
     FROM usable_searches AS s
     SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp
 ),
@@ -20,6 +22,8 @@ named AS (
         r.list_fp,
         r.time_ms,
         r.page,
+        r.experiment,
+        r.variant,
         q.market,
         q.query
     FROM query_texts AS q
@@ -38,6 +42,8 @@ ranked AS (
                 n.page,
                 t.raw_results,
                 n.list_fp,
+                coalesce(n.experiment, ''),
+                coalesce(n.variant, ''),
                 n.row_nr
         ) AS delivery
     FROM list_texts AS t

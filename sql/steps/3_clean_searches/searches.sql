@@ -10,6 +10,8 @@ SELECT
     s.time_ms,
     s.page,
     s.is_kept,
-    s.user_id
+    s.user_id,
+    s.experiment,
+    s.variant
 FROM usable_searches AS s
 ANTI JOIN duplicate_deliveries AS r ON s.row_nr = r.row_nr

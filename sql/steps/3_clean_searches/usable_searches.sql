@@ -10,6 +10,8 @@ SELECT
     time_ms,
     page,
     is_kept,
-    user_id
+    user_id,
+    experiment,
+    variant
 FROM searches_read
 WHERE reason IS NULL

@@ -1,8 +1,6 @@
 -- one row per click in time on searches of session_searches: its session, and the list of the session's first search
 SELECT
-    s.user_fp,
-    s.query_fp,
-    s.visit,
+    s.first_nr,
     s.is_open,
     s.page,
     s.list_fp,

@@ -15,7 +15,7 @@ WITH begun AS (
         time_ms,
         is_open
     FROM session_searches
-    WHERE place_in_session = 1
+    WHERE row_nr = first_nr
 ),
 
 dated AS (

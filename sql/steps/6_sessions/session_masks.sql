@@ -1,9 +1,7 @@
 -- one row per session of session_searches with a click on its top results: its click mask
 SELECT
-    user_fp,
-    query_fp,
-    visit,
+    first_nr,
     bit_or(position_bit(position)) AS click_mask
 FROM session_clicks
 WHERE position BETWEEN 1 AND $depth
-GROUP BY user_fp, query_fp, visit
+GROUP BY first_nr

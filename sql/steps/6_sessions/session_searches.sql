@@ -34,16 +34,11 @@ WITH concerned AS (
 
 SELECT
     row_nr,
-    user_fp,
-    query_fp,
-    visit,
     is_open,
     time_ms,
     user_id,
-    row_number() OVER (
-        PARTITION BY user_fp, query_fp, visit
-        ORDER BY time_ms, search_id, search_fp
-    ) AS place_in_session,
+    -- the number of its first search names a session
+    first_value(row_nr) OVER (PARTITION BY user_fp, query_fp, visit ORDER BY time_ms, search_id, search_fp) AS first_nr,
     first_value(list_fp) OVER (
         PARTITION BY user_fp, query_fp, visit
         ORDER BY time_ms, search_id, search_fp

@@ -1,5 +1,6 @@
--- one row per session: the list it began with, its click mask, and whether it may still grow
+-- one row per session: its first search, the list it began with, its click mask, and whether it may still grow
 SELECT
+    s.row_nr AS first_nr,
     s.list_fp,
     s.page,
     s.user_id,
@@ -9,11 +10,12 @@ FROM searches_with_masks AS s
 ANTI JOIN session_searches AS p ON s.row_nr = p.row_nr
 UNION ALL
 SELECT
+    s.row_nr AS first_nr,
     s.list_fp,
     s.page,
     s.user_id,
     coalesce(m.click_mask, 0) AS click_mask,
     s.is_open
 FROM session_searches AS s
-LEFT JOIN session_masks AS m ON s.user_fp = m.user_fp AND s.query_fp = m.query_fp AND s.visit = m.visit
-WHERE s.place_in_session = 1
+LEFT JOIN session_masks AS m ON s.row_nr = m.first_nr
+WHERE s.row_nr = s.first_nr

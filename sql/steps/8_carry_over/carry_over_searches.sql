@@ -7,7 +7,9 @@ WITH still_open AS (
         r.list_fp,
         r.time_ms,
         r.page,
-        r.is_kept
+        r.is_kept,
+        r.experiment,
+        r.variant
     FROM searches_read AS r
     SEMI JOIN open_searches AS c ON r.row_nr = c.row_nr
 )
@@ -20,7 +22,9 @@ SELECT
     s.time_ms AS timestamp,
     min(CASE WHEN o.is_kept THEN s.results ELSE left_out_results() END) AS results,
     s.market,
-    s.page
+    s.page,
+    min(o.variant) AS variant,
+    min(o.experiment) AS experiment
 FROM fingerprinted_searches AS s
 -- at most one row of still_open: of repeated deliveries only one is in a session
 INNER JOIN still_open AS o

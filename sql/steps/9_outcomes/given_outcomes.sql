@@ -1,8 +1,6 @@
 -- one row per outcome that is given for a search whose id is unambiguous: its session
 SELECT
-    s.user_fp,
-    s.query_fp,
-    s.visit,
+    s.first_nr,
     s.is_open,
     s.list_fp,
     s.page,

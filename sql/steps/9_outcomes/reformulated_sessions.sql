@@ -1,9 +1,7 @@
 -- one row per session after whose last search the visit soon goes on with another query, without a click between
 WITH ended AS (
     SELECT
-        user_fp,
-        query_fp,
-        visit,
+        first_nr,
         is_open,
         list_fp,
         page,
@@ -15,22 +13,17 @@ WITH ended AS (
 ),
 
 clicked AS (
-    SELECT DISTINCT
-        e.user_fp,
-        e.query_fp,
-        e.visit
+    SELECT DISTINCT e.first_nr
     FROM ended AS e
-    INNER JOIN session_events AS c ON e.user_fp = c.user_fp AND e.query_fp = c.query_fp AND e.visit = c.visit
+    INNER JOIN session_events AS c ON e.first_nr = c.first_nr
     WHERE c.time_ms BETWEEN e.time_ms AND e.next_ms
 )
 
 SELECT
-    e.user_fp,
-    e.query_fp,
-    e.visit,
+    e.first_nr,
     e.is_open,
     e.list_fp,
     e.page,
     e.user_id
 FROM ended AS e
-ANTI JOIN clicked AS c ON e.user_fp = c.user_fp AND e.query_fp = c.query_fp AND e.visit = c.visit
+ANTI JOIN clicked AS c ON e.first_nr = c.first_nr

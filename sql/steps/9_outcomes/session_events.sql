@@ -1,8 +1,6 @@
 -- one row per click in time: the session of its search
 SELECT
-    s.user_fp,
-    s.query_fp,
-    s.visit,
+    s.first_nr,
     c.time_ms
 FROM attributed_clicks AS c
 INNER JOIN session_of_searches AS s ON c.search_nr = s.row_nr

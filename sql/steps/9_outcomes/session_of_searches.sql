@@ -2,11 +2,9 @@
 SELECT
     row_nr,
     search_fp,
-    user_fp,
-    query_fp,
-    visit,
     is_open,
     time_ms,
+    first_value(row_nr) OVER (PARTITION BY user_fp, query_fp, visit ORDER BY time_ms, search_id, search_fp) AS first_nr,
     first_value(list_fp) OVER (
         PARTITION BY user_fp, query_fp, visit
         ORDER BY time_ms, search_id, search_fp

@@ -1,6 +1,3 @@
 -- one row per session with a click in time
-SELECT DISTINCT
-    user_fp,
-    query_fp,
-    visit
+SELECT DISTINCT first_nr
 FROM session_events

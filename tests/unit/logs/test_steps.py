@@ -19,6 +19,7 @@ from clickassay.logs.sql.steps import (
     PATTERNS_OF_DAYS,
     PATTERNS_OF_OUTCOMES,
     PATTERNS_OF_SIGNALS,
+    PATTERNS_OF_TESTS,
     READ_BATCH,
     READ_LOG,
     SEARCH_IDS,
@@ -35,16 +36,22 @@ from clickassay.logs.sql.translate import tables_read
 CONDITIONS = {step.when for step in SEQUENCE}
 PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If)})
 LOOKED_AT = sorted({when.table for when in CONDITIONS if isinstance(when, IfRows)})
-GIVEN_ONLY_IF = {"judged_queries": "only_judged", "outcomes_log": "outcomes"}
+GIVEN_ONLY_IF = {
+    "judged_queries": "only_judged", "outcomes_log": "outcomes",
+    **dict.fromkeys(("assignments_log", "users_in_two", "test_spans"), "tests"),
+}  # fmt: skip
 OF_BATCH = (
     *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_DAYS, *PATTERNS_OF_SIGNALS,
-    *PATTERNS_OF_OUTCOMES, *FUNNEL_OF_SESSIONS,
+    *PATTERNS_OF_OUTCOMES, *PATTERNS_OF_TESTS, *FUNNEL_OF_SESSIONS,
 )  # fmt: skip
-COUNTED = {"periods", "signals", "satisfied", "actions_alone", "outcomes", "every_visit"}
+COUNTED = {
+    "periods", "signals", "satisfied", "actions_alone", "outcomes", "every_visit", "tests", "tests_of_clicks",
+}  # fmt: skip
 TABLES_OF = {
     **dict.fromkeys(PATTERNS_OF_DAYS, "periods"),
     **dict.fromkeys(PATTERNS_OF_SIGNALS, "signals"),
     **dict.fromkeys(PATTERNS_OF_OUTCOMES, "outcomes"),
+    **dict.fromkeys(PATTERNS_OF_TESTS, "tests"),
 }
 LOGS = {
     "in one batch": ((*READ_LOG, *OF_BATCH),),
@@ -64,10 +71,11 @@ def properties_of_runs():
     given = ({"signal": ["auto"]}, {"signal": ["satisfied"]}, {"periods": "none"})
     asked = [load_settings(**settings) for settings in given]
     counted = {
-        tuple(sorted(counted_properties(settings, has_signals=one, has_outcomes=other)))
+        tuple(sorted(counted_properties(settings, has_signals=one, has_outcomes=other, has_tests=tests)))
         for settings in asked
         for one in (True, False)
         for other in (True, False)
+        for tests in (True, False)
     }
     return [(*some, *own) for some in subsets(others) for own in sorted(counted)]
 

@@ -19,7 +19,7 @@ from clickassay.logs.sql.translate import translate_step
 
 FOLDERS = [folder for folder in sql_folders() if not folder.startswith(("macros", "questions"))]
 STEPS = [f"{folder}/{name}" for folder in FOLDERS for name in sql_names(folder)]
-VALUES = {**step_values(Settings(), by_url=True), "watermark_ms": NEVER_MS}
+VALUES = {**step_values(Settings(), by_url=True), "watermark_ms": NEVER_MS, "is_open": False}
 MACROS = frozenset(re.findall(r"\bMACRO\s+(\w+)\s*\(", sql_text("macros/duckdb")))
 PARAMETER = re.compile(r"\$(\w+)")
 

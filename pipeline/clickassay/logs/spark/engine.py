@@ -89,13 +89,13 @@ class SparkEngine:
     def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
         return self._side_by_side(self.rows, steps)
 
-    def fetch(self, *steps: str) -> list[pl.LazyFrame]:
-        return self._side_by_side(self._fetched, steps)
+    def fetch(self, *steps: str, **values: Value) -> list[pl.LazyFrame]:
+        return self._side_by_side(lambda step: self._fetched(step, values), steps)
 
-    def _fetched(self, step: str) -> pl.LazyFrame:
+    def _fetched(self, step: str, values: dict[str, Value]) -> pl.LazyFrame:
         with self._translated_errors():
             name = step.rpartition("/")[2]
-            frame = self._select(step, {})
+            frame = self._select(step, values)
             place = self._fetched_from[name] = self._written(name, frame)
             return scan_parquet(self._files_here(place, frame.schema))
 

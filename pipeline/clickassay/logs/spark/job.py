@@ -2,7 +2,7 @@
 
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
 from pathlib import Path
@@ -18,6 +18,7 @@ from clickassay.core.text.paths import is_uri, without_patterns
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.sources.mapping import names_of
 from clickassay.inputs.tables import mixed_times, watched
+from clickassay.logs.assignments import Assignments
 from clickassay.logs.batches import Window, is_within, window_spans
 from clickassay.logs.chunks import FileChunk, rows_of_chunks, rows_of_file
 from clickassay.logs.log import LocalHalf, Log, joined_log
@@ -58,6 +59,7 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
     *,
     judged_queries: pl.DataFrame | None = None,
     outcomes_of: "OutcomesOf[SparkHalf] | None" = None,
+    assignments_of: "Callable[[Log[SparkHalf]], Assignments | None] | None" = None,
     info: dict[str, Any],
     then_to: str | None = None,
     progress: Progress = silent,
@@ -66,7 +68,8 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
 
     searches, clicks: a half that lies here, a path with a scheme that Spark knows, or a table's name.
     folder: empty folder here for the table, and for staging unless settings name another.
-    outcomes_of: prepares outcomes of searches; None where none are counted.
+    outcomes_of, assignments_of: prepare outcomes of searches, and who is in which arm of A/B tests; None
+      where there are none.
     info: settings and versions of the table; inputs and Spark's version are added.
     then_to: path with a scheme, to which the finished folder is copied.
     """
@@ -90,7 +93,9 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
             made |= about(outcomes)
             table = sql_pattern_table(
                 engine, log.searches.frame, log.clicks.frame, settings, judged_queries,
-                log=log, outcomes=outcomes, info=made, progress=progress,
+                log=log, outcomes=outcomes,
+                assignments=None if assignments_of is None else assignments_of(log),
+                info=made, progress=progress,
             )  # fmt: skip
             progress(Event("writing"))
             write_patterns(table, folder)
@@ -163,11 +168,13 @@ def spark_batches(
     judged_queries: pl.DataFrame | None,
     progress: Progress,
     outcomes: Outcomes | None = None,
+    assignments: Assignments | None = None,
 ) -> "SqlBatchProcessor[SparkHalf, DataFrame]":
     """Return what processes the batches of a store on Spark."""
     return SqlBatchProcessor(
-        engine, lambda half: half.frame, window_rows, settings, judged_queries, progress, outcomes
-    )
+        engine, lambda half: half.frame, window_rows, settings, judged_queries, progress, outcomes,
+        assignments,
+    )  # fmt: skip
 
 
 def read_spark_log(

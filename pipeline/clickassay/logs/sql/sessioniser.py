@@ -9,6 +9,8 @@ import polars as pl
 
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
+from clickassay.inputs.columns import OF_TESTS
+from clickassay.logs.assignments import Assignments
 from clickassay.logs.batches import Window
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.grow import Plan
@@ -26,6 +28,7 @@ from clickassay.logs.sql.steps import (
     PATTERNS_OF_DAYS,
     PATTERNS_OF_OUTCOMES,
     PATTERNS_OF_SIGNALS,
+    PATTERNS_OF_TESTS,
     READ_BATCH,
     READ_LOG,
     SEARCH_IDS,
@@ -47,7 +50,7 @@ from clickassay.patterns.funnel import (
     with_impressions,
 )
 from clickassay.patterns.health import LogCounts
-from clickassay.patterns.table import Pieces, StagedTable
+from clickassay.patterns.table import ARM_TABLES, Pieces, StagedTable, smallest_digests
 
 _ORPHAN_CLICKS = {"is_open": pl.Boolean, "clicks": pl.Int64}
 
@@ -57,6 +60,7 @@ class SqlSessioniser(Generic[R]):
 
     has_signals: whether clicks have actions, or satisfied clicks are a signal.
     judged_queries: market (null = every market), query: sessions of other queries are only counted.
+    assignments: of users to the arms of A/B tests; None if there is none.
     """
 
     def __init__(
@@ -68,14 +72,23 @@ class SqlSessioniser(Generic[R]):
         has_signals: bool,
         outcomes: pl.DataFrame | None,
         judged_queries: pl.DataFrame | None,
+        assignments: Assignments | None,
     ) -> None:
         self._engine, self._settings = engine, settings
-        self._values = step_values(settings, by_url=by_url)
+        self._says_arms = assignments is not None and assignments.is_by_search
+        self._values = step_values(settings, by_url=by_url, arms_by_search=self._says_arms)
         self._read: tuple[Step, ...] = READ_LOG
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
         self._properties |= counted_properties(
-            settings, has_signals=has_signals, has_outcomes=outcomes is not None
+            settings,
+            has_signals=has_signals,
+            has_outcomes=outcomes is not None,
+            has_tests=assignments is not None,
         )
+        if assignments is not None:
+            engine.register("assignments_log", assignments.by_user)
+            engine.register("users_in_two", assignments.in_two)
+            engine.register("test_spans", assignments.spans)
         if outcomes is not None:
             engine.register("outcomes_log", outcomes)
         self.funnel, self._health = LogFunnel(settings.stored_depth), LogCounts()
@@ -155,7 +168,8 @@ class SqlSessioniser(Generic[R]):
     def carry_over(self) -> list[pl.LazyFrame]:
         """Return searches and clicks that the next batch reads again, and ids that no search has yet."""
         self._run(CARRY_OVER)
-        return self._fetched(CARRY_OVER)
+        searches, *others = self._fetched(CARRY_OVER)
+        return [searches if self._says_arms else searches.drop(OF_TESTS), *others]
 
     def carried(self) -> tuple[R, R]:
         """Return the searches and clicks of the last `carry_over`, to be read again."""
@@ -176,6 +190,7 @@ class SqlSessioniser(Generic[R]):
         """Return the pattern table of open sessions, or of closed ones."""
         progress(Event("collecting the pattern table"))
         which: tuple[Property, ...] = ("is_open",) if is_open else ()
+        self._values["is_open"] = is_open
         self._run(PATTERNS, *which)
         buckets = pl.col("user_buckets").cast(pl.UInt64, wrap_numerical=True)
         configurations, patterns, queries = self._fetched(PATTERNS, *which)
@@ -195,7 +210,19 @@ class SqlSessioniser(Generic[R]):
             shown=None if days is None else Pieces.of(days),
             signals=None if signals is None else signals.collect(),
             outcomes=None if outcomes is None else outcomes.collect(),
+            **self._arm_tables(),
         )
+
+    def _arm_tables(self) -> dict[str, pl.DataFrame]:
+        if "tests" not in self._properties:
+            return {}
+        names = [step.name for step in results(PATTERNS_OF_TESTS, self._properties)]
+        rows = dict(zip(names, self._fetched(PATTERNS_OF_TESTS), strict=True))
+        tables = {
+            name: form.canonical(rows[name].collect()) if name in rows else form.empty()
+            for name, form in ARM_TABLES.items()
+        }
+        return {**tables, "arm_users": smallest_digests(tables["arm_users"])}
 
     def _rows_of(self, counted: Property, steps: Iterable[Step], *which: Property) -> pl.LazyFrame | None:
         if counted not in self._properties:
@@ -207,7 +234,8 @@ class SqlSessioniser(Generic[R]):
         run_steps(self._engine, steps, self._values, {*self._properties, *more})
 
     def _fetched(self, steps: Iterable[Step], *more: Property) -> list[pl.LazyFrame]:
-        return self._engine.fetch(*(step.file for step in results(steps, {*self._properties, *more})))
+        files = (step.file for step in results(steps, {*self._properties, *more}))
+        return self._engine.fetch(*files, **self._values)
 
 
 def sql_pattern_table(  # noqa: PLR0913 - a whole job
@@ -219,6 +247,7 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
     *,
     log: Log[Any],
     outcomes: Outcomes | None = None,
+    assignments: Assignments | None = None,
     info: Mapping[str, Any],
     progress: Progress,
 ) -> StagedTable:
@@ -234,6 +263,7 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
         has_signals=has_signals(log, settings),
         outcomes=None if outcomes is None else outcomes.rows,
         judged_queries=judged_queries,
+        assignments=assignments,
     )
     sessioniser.add(searches, clicks, NEVER_MS, progress)
     table = sessioniser.table(is_open=False, info=info, progress=progress)
@@ -259,6 +289,7 @@ class SqlBatchProcessor(Generic[H, R]):
     judged_queries: pl.DataFrame | None
     progress: Progress
     outcomes: Outcomes | None = None
+    assignments: Assignments | None = None
 
     def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
         carries = _file(before, "carry_clicks")
@@ -269,6 +300,7 @@ class SqlBatchProcessor(Generic[H, R]):
             has_signals=has_signals(plan.log, self.settings) or carries_actions(carries),
             outcomes=None if self.outcomes is None else self.outcomes.rows,
             judged_queries=self.judged_queries,
+            assignments=self.assignments,
         )
         self._has_number_ids = plan.log.searches.has_numbers("search_id")
         searches, clicks = self.rows_of(plan.log.searches), self.rows_of(plan.log.clicks)

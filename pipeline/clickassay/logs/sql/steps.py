@@ -49,7 +49,7 @@ class SqlEngine(Protocol[R]):
     def rows_of(self, *steps: str) -> list[list[tuple[Any, ...]]]:
         """Return the few rows of each of several steps."""
 
-    def fetch(self, *steps: str) -> list[pl.LazyFrame]:
+    def fetch(self, *steps: str, **values: Value) -> list[pl.LazyFrame]:
         """Return the rows of steps in their order, written to files of this machine."""
 
     def fetched(self, name: str) -> R:
@@ -74,12 +74,12 @@ def end_of_times(settings: Settings) -> int:
 
 Property = Literal[
     "only_judged", "is_open", "periods", "has_number_ids", "signals", "satisfied", "actions_alone",
-    "outcomes", "every_visit",
+    "outcomes", "every_visit", "tests", "tests_of_clicks",
 ]  # fmt: skip
 """Properties of a run: only lists of queries with judgments are kept; the pattern table is of sessions
 that may still grow; sessions are counted by day or week; search ids are whole numbers; signals are counted;
 satisfied clicks are a signal; they are none, and actions are; outcomes of sessions are counted; visits of all
-users are formed."""
+users are formed; sessions are counted by arms of A/B tests; and no signals are."""
 
 
 @dataclass(frozen=True)
@@ -122,19 +122,22 @@ GIVEN = {
     "judged_queries": "one row per query with judgments, if others are excluded; market null = every market",
     "outcomes_log": "one row per search_id and outcome that are given: its kind, value in thousandths, rows",
     "ambiguous_log": "one row per search_id that earlier parts of a log in batches found ambiguous",
+    "assignments_log": "one row per user, A/B test and span of time: the arm, where searches do not say it",
+    "users_in_two": "one row per user of several arms of an A/B test and such an arm",
+    "test_spans": "one row per A/B test whose ends are declared: its first ms, and the first after it",
 }
 """Tables that are there before the first step, and their rows."""
 
 _IDS, _READ, _URLS = "steps/0_search_ids", "steps/1_read_searches", "steps/2_normalise_urls"
 _CLEAN, _CLICKS, _VISITS = "steps/3_clean_searches", "steps/4_clicks", "steps/5_visits"
 _SESSIONS, _PATTERNS, _CARRY = "steps/6_sessions", "steps/7_patterns", "steps/8_carry_over"
-_OF_SIGNALS, _OF_OUTCOMES = "steps/9_signals", "steps/9_outcomes"
+_OF_SIGNALS, _OF_OUTCOMES, _OF_TESTS = "steps/9_signals", "steps/9_outcomes", "steps/9_tests"
 _REPEATED, _NOT_REPEATED = IfRows("repeated_ids"), IfRows("repeated_ids", so=False)
 _SHARED, _NOT_SHARED = IfRows("shared_configurations"), IfRows("shared_configurations", so=False)
 _ONLY_JUDGED, _EVERY_QUERY = If("only_judged"), If("only_judged", so=False)
 _SIGNALS, _NO_SIGNALS = If("signals"), If("signals", so=False)
 _SATISFIED, _OUTCOMES = If("satisfied"), If("outcomes")
-_DAYS = If("periods")
+_DAYS, _TESTS = If("periods"), If("tests")
 _EVERY_VISIT, _SOME_VISITS = If("every_visit"), If("every_visit", so=False)
 
 _REPEATED_IDS = (
@@ -242,6 +245,7 @@ SIGNALS = (
     Step("action_outcomes", "view", _OF_SIGNALS, _SIGNALS),
     Step("signal_events", "view", _OF_SIGNALS, _SATISFIED, "signal_events_and_satisfied_clicks"),
     Step("signal_events", "view", _OF_SIGNALS, If("actions_alone")),
+    Step("signals_of_sessions", "view", _OF_SIGNALS, _SIGNALS),
     Step("session_signals", "stage", _OF_SIGNALS, _SIGNALS),
 )
 """Signals beside clicks: other actions, and satisfied clicks. A log of clicks alone runs none of these."""
@@ -253,9 +257,18 @@ OUTCOMES = (
     Step("given_outcomes", "stage", _OF_OUTCOMES, _OUTCOMES),
     Step("abandoned_sessions", "view", _OF_OUTCOMES, _OUTCOMES),
     Step("reformulated_sessions", "view", _OF_OUTCOMES, _OUTCOMES),
+    Step("outcomes_of_sessions", "view", _OF_OUTCOMES, _OUTCOMES),
     Step("session_outcomes", "stage", _OF_OUTCOMES, _OUTCOMES),
 )
 """Outcomes of sessions, given or derived. A log without any runs none of these."""
+
+TESTS = (
+    Step("begun_sessions", "stage", _OF_TESTS, _TESTS),
+    Step("session_arms", "stage", _OF_TESTS, _TESTS),
+    Step("signals_of_sessions", "view", _OF_TESTS, If("tests_of_clicks"), "no_signals"),
+    Step("arm_sessions", "stage", _OF_TESTS, _TESTS),
+)
+"""Sessions by the arms of A/B tests. A log without any runs none of these."""
 
 FUNNEL = tuple(
     Step(name, "result", "funnel")
@@ -309,6 +322,14 @@ PATTERNS_OF_OUTCOMES = (
 )
 """After `PATTERNS`, where outcomes are counted."""
 
+PATTERNS_OF_TESTS = (
+    Step("arms", "result", _OF_TESTS, _TESTS, "result_arms"),
+    Step("arm_patterns", "result", _OF_TESTS, _TESTS, "result_arm_patterns"),
+    Step("arm_users", "result", _OF_TESTS, _TESTS, "result_arm_users"),
+    Step("arm_outcomes", "result", _OF_TESTS, _OUTCOMES, "result_arm_outcomes"),
+)
+"""After `PATTERNS`, where a log has A/B tests; with the value ``is_open``."""
+
 FUNNEL_OF_SESSIONS = (Step("sessions", "result", "funnel"),)
 
 CARRY_OVER = (
@@ -332,16 +353,21 @@ READ_BATCH = (*READ, *NORMALISE_URLS, *CLEAN, *CLICKS)
 READ_LOG = (*READ, *_IDS_READ, *NORMALISE_URLS, *CLEAN, *_AMBIGUOUS_IDS_READ, *CLICKS)
 """The same for a log in one batch, which knows its search ids when it has been read."""
 
-FORM_SESSIONS = (*VISITS, *SESSIONS, *SIGNALS, *OUTCOMES)
+FORM_SESSIONS = (*VISITS, *SESSIONS, *SIGNALS, *OUTCOMES, *TESTS)
 SEQUENCE = (
     *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_DAYS),
-    *(*PATTERNS_OF_SIGNALS, *PATTERNS_OF_OUTCOMES, *FUNNEL_OF_SESSIONS, *CARRY_OVER, *NEW_IDS),
+    *(*PATTERNS_OF_SIGNALS, *PATTERNS_OF_OUTCOMES, *PATTERNS_OF_TESTS, *FUNNEL_OF_SESSIONS),
+    *(*CARRY_OVER, *NEW_IDS),
 )
 """All steps, of a log in one batch and of one in several, in an order in which each finds what it reads."""
 
 
-def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
-    """Return the values of the steps' ``$`` parameters, but for ``watermark_ms``."""
+def step_values(settings: Settings, *, by_url: bool, arms_by_search: bool = False) -> dict[str, Value]:
+    """Return the values of the steps' ``$`` parameters, but for ``watermark_ms`` and ``is_open``.
+
+    by_url: whether clicks name a URL.
+    arms_by_search: whether searches say the arm of an A/B test.
+    """
     return {
         "first_ms": FIRST_MS,
         "most_bytes": MOST_BYTES,
@@ -353,6 +379,7 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
         "period_days": 7 if settings.periods == "week" else 1,
         "normalise_urls": settings.normalise_urls,
         "by_url": by_url,
+        "arms_by_search": arms_by_search,
         "signals": ",".join(settings.signal),
         "every_action": "auto" in settings.signal,
         "satisfied_ms": settings.satisfied_ms,
@@ -362,12 +389,15 @@ def step_values(settings: Settings, *, by_url: bool) -> dict[str, Value]:
     }
 
 
-def counted_properties(settings: Settings, *, has_signals: bool, has_outcomes: bool) -> set[Property]:
+def counted_properties(
+    settings: Settings, *, has_signals: bool, has_outcomes: bool, has_tests: bool = False
+) -> set[Property]:
     """Return the properties of a run by what it counts beside patterns of clicks."""
     properties: set[Property] = set() if settings.periods == "none" else {"periods"}
     properties |= {"outcomes", "every_visit"} if has_outcomes else set()
+    properties |= {"tests"} if has_tests else set()
     if not has_signals:
-        return properties
+        return properties | {"tests_of_clicks"} if has_tests else properties
     if "satisfied" in settings.signal:
         return properties | {"signals", "satisfied", "every_visit"}
     return properties | {"signals", "actions_alone"}
