@@ -253,8 +253,10 @@ class PatternStore:
         }
         judged = self.judged_queries()
         whole, funnel = merge_tables(tables), _funnel(batches)
-        signals = shown_signals(whole.signals, funnel)
-        return replace(whole, funnel=funnel, signals=signals, info=info, judged_queries=judged)
+        shown = {
+            name: shown_signals(getattr(whole, name), funnel) for name in ("signals", "arms", "arm_patterns")
+        }
+        return replace(whole, funnel=funnel, info=info, judged_queries=judged, **shown)
 
     def funnel(self) -> pl.DataFrame:
         """Return the funnel of the whole log, as its contract has it."""

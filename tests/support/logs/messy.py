@@ -49,7 +49,7 @@ def column_types(seed, tables):
     for name in ("searches", "clicks"):
         types[name, "search_id"] = id_type(searches, "search_id")
         types[name, "timestamp"] = TIMES[seed // 2 % len(TIMES)]
-    texts = ("query", "url", "judge", "market", "topic", "group")
+    texts = ("query", "url", "judge", "market", "topic", "group", "variant", "experiment")
     types |= {(name, column): pa.string() for name in tables for column in texts}
     return types
 

@@ -25,6 +25,17 @@ def thousandths(value):
 
 def outcomes_of(searches, clicks, given, settings):
     """Return the rows of the table `outcomes` by key: sessions, total, total of squares."""
+    values = defaultdict(list)
+    for begun, own in outcomes_of_sessions(searches, clicks, given, settings):
+        shown = without_repeats(begun.results)[: max(settings["depth"])]
+        key = configuration_id(begun.market, begun.query, shown)
+        for name, value in own.items():
+            values[key, user_digest(begun.user_id) % settings["folds"], name].append(value)
+    return {key: (len(own), sum(own), sum(one * one for one in own)) for key, own in values.items()}
+
+
+def outcomes_of_sessions(searches, clicks, given, settings):
+    """Yield the first search of each session that begins on the first page, and its outcomes."""
     target = "url" if has_column(clicks, "url") else "position"
     plain = [{**row, target: row.get(target)} for row in clicks if action_of(row) == "click"]
     usable = read_searches(searches, settings, Counter())
@@ -35,17 +46,11 @@ def outcomes_of(searches, clicks, given, settings):
     for search in ordered:
         members[search.user_id, search.visit, search.market, search.query].append(search)
         visits[search.user_id, search.visit].append(search)
-    values = defaultdict(list)
     by_id = given_values(given, usable)
     settings = settings | {"ratings": {row["name"] for row in given if row["kind"] is not None}}
     for own in members.values():
-        for name, value in session_values(own, visits, by_id, settings).items():
-            begun = own[0]
-            if begun.page == 1:
-                shown = without_repeats(begun.results)[: max(settings["depth"])]
-                key = configuration_id(begun.market, begun.query, shown)
-                values[key, user_digest(begun.user_id) % settings["folds"], name].append(value)
-    return {key: (len(own), sum(own), sum(one * one for one in own)) for key, own in values.items()}
+        if own[0].page == 1:
+            yield own[0], session_values(own, visits, by_id, settings)
 
 
 def given_values(given, usable):

@@ -106,6 +106,12 @@ def by_convention(click, events):
 
 def signals_of(searches, rows, settings):
     """Return the rows of the table `signals` by key, and the counts of actions and of dwell times."""
+    usable, counted, names, dwell = counted_events(searches, rows, settings)
+    return masks_of(usable, counted, settings), names, dwell
+
+
+def counted_events(searches, rows, settings):
+    """Return usable searches, the events that are signals, and the counts of actions and of dwell times."""
     asked = settings.get("signal", ("auto",))
     target = "url" if has_column(rows, "url") else "position"
     clicks = [row for row in rows if action_of(row) == "click"]
@@ -123,7 +129,7 @@ def signals_of(searches, rows, settings):
     by_last = of_each["satisfied"] - of_each[FOLLOWED]
     if 2 * by_last <= of_each["satisfied"]:  # both ways only where more than half rest on a convention
         counted = [event for event in counted if event.action != FOLLOWED]
-    return masks_of(usable, counted, settings), names, dwell
+    return usable, counted, names, dwell
 
 
 def is_signal(action, asked):
@@ -170,22 +176,27 @@ def count_times(usable, clicks, settings, dwell):
 
 def masks_of(usable, events, settings):
     """Return sessions by (configuration, fold, signal, mask above 0)."""
+    rows, depth = Counter(), max(settings["depth"])
+    for begun, masks in masks_of_sessions(usable, events, settings):
+        name = configuration_id(begun.market, begun.query, without_repeats(begun.results)[:depth])
+        for signal, mask in masks.items():
+            rows[name, user_digest(begun.user_id) % settings.get("folds", 16), signal, mask] += 1
+    return dict(rows)
+
+
+def masks_of_sessions(usable, events, settings):
+    """Yield the first search of each session that begins on the first page, and masks above 0 by signal."""
     members = defaultdict(list)
     for search in sorted(usable, key=lambda s: (s.timestamp, s.search_id)):
         members[search.user_id, search.visit, search.market, search.query].append(search)
     first = {id(search): own[0] for own in members.values() for search in own}
     depth = max(settings["depth"])
-    masks = defaultdict(int)
+    masks = defaultdict(lambda: defaultdict(int))
     for event in events:
         begun = first[id(event.search)]
         shown = without_repeats(begun.results)[:depth]
         if begun.page == 1 and event.url in shown:
-            masks[id(begun), event.action] |= 1 << shown.index(event.url)
-    by_id = {id(search): search for search in usable}
-    rows = Counter()
-    for (search, signal), mask in masks.items():
-        begun = by_id[search]
-        shown = without_repeats(begun.results)[:depth]
-        name = configuration_id(begun.market, begun.query, shown)
-        rows[name, user_digest(begun.user_id) % settings.get("folds", 16), signal, mask] += 1
-    return dict(rows)
+            masks[id(begun)][event.action] |= 1 << shown.index(event.url)
+    for own in members.values():
+        if own[0].page == 1:
+            yield own[0], masks[id(own[0])]

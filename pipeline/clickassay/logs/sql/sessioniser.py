@@ -273,8 +273,10 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
     funnel = with_impressions(funnel, log.searches.made_of)
     funnel = counted_outcomes(funnel, outcomes)
     check_log(funnel, settings.max_rejected)
-    signals = shown_signals(table.signals, funnel)
-    return replace(table, funnel=funnel, signals=signals, judged_queries=judged_queries)
+    shown = {
+        name: shown_signals(getattr(table, name), funnel) for name in ("signals", "arms", "arm_patterns")
+    }
+    return replace(table, funnel=funnel, judged_queries=judged_queries, **shown)
 
 
 @dataclass

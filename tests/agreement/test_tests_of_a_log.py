@@ -1,0 +1,171 @@
+"""The arms of A/B tests in a log: what plain Python finds, on every engine, at once and in a store."""
+
+from collections import Counter
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import polars as pl
+import pytest
+
+from agreement.test_outcomes import given_outcomes
+from agreement.test_signals_agree import chosen, cut_files
+from clickassay.core.errors import InputError
+from clickassay.core.progress import silent
+from clickassay.inputs.tables import WholeInput
+from clickassay.jobs.inputs import Inputs, Sources, open_log
+from clickassay.jobs.patterns import outcomes_of
+from clickassay.logs.assignments import prepare_assignments
+from clickassay.logs.duckdb import duckdb_batches, duckdb_engine, write_duckdb_patterns
+from clickassay.logs.grow import add_to_store, plan_growth, store_settings
+from clickassay.patterns.store import PatternStore
+from clickassay.patterns.table import ARM_TABLES, read_patterns
+from support.logs.messy import write_log
+from support.oracle.messy_tests import log_with_tests
+from support.oracle.oracle_arms import arm_tables
+from support.oracle.oracle_log import normalise_query
+from support.tiers import first
+
+ENGINES = ("duckdb",)
+
+
+class Given(NamedTuple):
+    """A log in files, and what an engine is told of it."""
+
+    inputs: Inputs
+    settings: object
+    outcomes: object
+    assignments: object
+    paths: tuple
+    expected: dict
+
+
+def given(seed, folder, *, judged=None):
+    """Write the log of a seed; a third of the logs have outcomes too."""
+    searches, clicks, judgments, assignments, spans, own = log_with_tests(seed)
+    paths = write_log(folder / "log", seed, searches=searches, clicks=clicks, judgments=judgments)
+    outcomes = given_outcomes(searches, seed) if seed % 3 == 0 else None
+    if outcomes is not None:
+        pl.DataFrame(outcomes, infer_schema_length=None).write_parquet(folder / "outcomes.parquet")
+        per_query = own.get("idle_scope") == "query"
+        own |= {"outcome": ("abandoned",) if per_query else ("abandoned", "reformulated")}
+    ends = [
+        f"{test}.{key}={day}"
+        for test, days in spans.items()
+        for key, day in zip(("from", "until"), days, strict=True)
+        if day is not None
+    ]
+    settings = chosen(own, outcome=own.get("outcome", ()), test=ends, only_judged=judged is not None)
+    files = paths["searches"], paths["clicks"]
+    sources = Sources(*files, outcomes=None if outcomes is None else folder / "outcomes.parquet")
+    inputs = open_log(sources, settings.model_copy(update={"only_judged": False}), by_file=True)
+    log = inputs.log_here()
+    more = {} if judged is None else {"is_kept": lambda market, query: market is not None and query in judged}
+    return Given(
+        inputs, settings, outcomes_of(inputs, settings)(log),
+        prepare_assignments(in_form(assignments), log.searches, settings), files,
+        arm_tables(searches, clicks, own, assignments, spans, outcomes=outcomes, **more),
+    )  # fmt: skip
+
+
+def in_form(assignments):
+    """Return rows of assignments as they are read."""
+    if assignments is None:
+        return None
+    rows = pl.DataFrame(assignments, infer_schema_length=None).rename({"since": "timestamp"})
+    rows = rows.with_columns(pl.col("timestamp", "until").cast(pl.Int64))
+    return WholeInput(rows, frozenset(rows.columns), {})
+
+
+def table_of(engine, log, folder, judged=None):
+    """Return the pattern table of a whole log on an engine."""
+    assert engine == "duckdb"
+    folder.mkdir()
+    write_duckdb_patterns(
+        log.inputs.log_here(), log.settings, folder, judged_queries=judged,
+        outcomes=log.outcomes, assignments=log.assignments,
+        info={"stored_depth": log.settings.stored_depth, "settings": {}},
+    )  # fmt: skip
+    return read_patterns(folder)
+
+
+@contextmanager
+def processor(engine, part, log, folder):
+    """Yield what processes the batches of a part of a log on an engine."""
+    assert engine == "duckdb"
+    with duckdb_engine(part, log.settings, folder) as made:
+        yield duckdb_batches(made, log.settings, None, silent, log.outcomes, log.assignments)
+
+
+def as_rows(table):
+    """Return the tables of arms, in the form of the oracle."""
+    found = {name: getattr(table, name) for name in ARM_TABLES}
+    sums = {row[:5]: (row[5], int(row[6]), int(row[7])) for row in found["arm_outcomes"].iter_rows()}
+    counts = {
+        name: {row[:-1]: row[-1] for row in found[name].iter_rows()} for name in ("arms", "arm_patterns")
+    }
+    return {**counts, "arm_outcomes": sums, "arm_users": set(found["arm_users"].iter_rows())}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", first(60, range(300)))
+def test_arms_are_those_of_plain_python(seed, engine, tmp_path):
+    log = given(seed, tmp_path)
+    table = table_of(engine, log, tmp_path / "made")
+    assert as_rows(table) == log.expected
+    for name, form in ARM_TABLES.items():
+        assert getattr(table, name).equals(form.canonical(getattr(table, name)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", first(10, range(300, 360)))
+def test_arms_are_of_queries_that_are_kept(seed, engine, tmp_path):
+    queries = {row["query"] for row in log_with_tests(seed)[0] if row["query"] is not None}
+    judged = sorted({normalise_query(query) for query in queries})[::2]
+    log = given(seed, tmp_path, judged=judged)
+    kept = pl.DataFrame({"query": judged}).select(pl.lit(None, pl.String).alias("market"), "query")
+    assert as_rows(table_of(engine, log, tmp_path / "made", kept)) == log.expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", first(12, range(120)))
+def test_a_store_in_batches_holds_the_arms_of_the_whole_log(seed, engine, tmp_path):
+    log = given(seed, tmp_path)
+    store, own = tmp_path / "store", log.settings
+    try:
+        for pair in cut_files(*log.paths, tmp_path):
+            part = open_log(Sources(*pair), own, by_file=True).log_here()
+            held = PatternStore.open_or_create(store, store_settings(own, part), None)
+            plan = plan_growth(held, part, own)
+            with held.locked(), processor(engine, part, log, tmp_path) as made:
+                add_to_store(made, held, plan, own, {}, silent, log.outcomes)
+    except InputError as error:
+        assert "already used" in str(error)  # noqa: PT017 - of one id in both files
+        return
+    held = PatternStore(store)
+    if not held.damage():  # search ids that both files use
+        assert as_rows(held.table()) == log.expected
+
+
+def test_a_log_without_tests_has_no_table_of_arms(tmp_path):
+    log = given(1, tmp_path)._replace(assignments=None)
+    table = table_of("duckdb", log, tmp_path / "made")
+    assert all(getattr(table, name) is None for name in ARM_TABLES)
+
+
+def test_the_draws_have_every_kind_of_trouble(tmp_path):
+    seen = Counter()
+    for seed in range(30):
+        (tmp_path / str(seed)).mkdir()
+        log = given(seed, tmp_path / str(seed))
+        arms, users = log.expected["arms"], log.expected["arm_users"]
+        tests_of = Counter((test, digest) for test, _, digest in users)
+        seen["tests"] += len({key[0] for key in arms}) > 1
+        seen["signals"] += any(key[4] != "click" for key in arms)
+        seen["outcomes"] += len(log.expected["arm_outcomes"]) > 0
+        seen["users in two"] += max(tests_of.values(), default=0) > 1
+        seen["ends"] += log.assignments.spans.height > 0
+        counted = sum(n for key, n in arms.items() if key[4] == "click")
+        of_lists = sum(n for key, n in log.expected["arm_patterns"].items() if key[4] == "click")
+        seen["without results"] += counted > of_lists > 0
+    assert len(seen) == 6
+    assert min(seen.values()) >= 5
