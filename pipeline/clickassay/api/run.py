@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,7 +17,7 @@ from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python, in_python
 from clickassay.api.screen.result import Result
-from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.contracts.run import RUN_TABLES, TABLES_OF_TESTS
 from clickassay.core.errors import ReportError, SettingsError
 from clickassay.core.files.output import place_to_write, published_file, published_folder
 from clickassay.core.files.scratch import scratch, scratch_folder
@@ -41,12 +42,13 @@ from clickassay.report.verdict.sentences import (
     told_apart,
 )
 from clickassay.report.verdict.summary import summary
+from clickassay.studies.experiments.of_run import RunTests
 from clickassay.studies.questions import ask, sql_of
 
 if TYPE_CHECKING:
     from clickassay.report.build import Report
 
-_TABLES = tuple(table.name for table in RUN_TABLES)
+_TABLES = tuple(table.name for table in (*RUN_TABLES, *TABLES_OF_TESTS))
 
 _MOST_CHECKS = 3
 """Checks of the log's health that are shown on the screen; the report has all."""
@@ -232,10 +234,15 @@ class RunResult(Result):
         return advise_run(self.found_run, self._findings)
 
     @cached_property
+    def _tests(self) -> RunTests:
+        return RunTests.of(self.found_run, self._findings)
+
+    @cached_property
     def _report(self) -> "Report":
         from clickassay.report.build import build_report  # noqa: PLC0415 - charts take a second
+        from clickassay.studies.experiments.shown import tests_of_run  # noqa: PLC0415 - as above
 
-        return build_report(self.found_run, self._findings)
+        return build_report(self.found_run, self._findings, tests_of_run(self.found_run, self._findings))
 
     @property
     def decision(self) -> Advice:
@@ -246,12 +253,17 @@ class RunResult(Result):
     @property
     def summary(self) -> dict[str, Any]:
         """The content of ``summary.json`` (docs/reference/summary.md)."""
-        return summary(self._findings, self._advice, self.found_run.days)
+        entries = [one.entry for one in self._tests.tests]
+        return summary(self._findings, self._advice, self.found_run.days, entries)
 
     @property
     def is_finding(self) -> bool:
-        """Whether a job should stop: a data check found a problem, or too few results are judged."""
-        return bool(self.found_run.undecided) or any(one.is_finding for one in self._findings.health)
+        """Whether a job should stop: a data check found a problem, or too few results are judged.
+
+        A check of an A/B test counts if the test is declared.
+        """
+        wrong = any(one.is_finding for one in self._findings.health)
+        return bool(self.found_run.undecided) or wrong or self._tests.is_finding
 
     @for_python
     def query(self, sql: str) -> pl.DataFrame:
@@ -335,6 +347,8 @@ class RunResult(Result):
                 yield from scale_sentences(self.found_run, self._findings)
                 if (more := len(rankings[0].competitors) - _MOST_METRICS) > 0:
                     yield f"The report has {plural(more, 'more metric')}."
+        yield from self._tests.lines
+        yield from islice(self._tests.problems, _MOST_CHECKS)
         health = self._findings.health
         is_said = self._advice.kind == "log_at_fault" and not self.found_run.undecided
         if is_said and health[0].example:  # which the page does not show

@@ -15,7 +15,14 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.contracts.patterns import PATTERNS
-from clickassay.core.contracts.run import ANALYSED_TABLES, ANOTHER_LAYOUT, CONFIGURATIONS, LAYOUT, RUN_TABLES
+from clickassay.core.contracts.run import (
+    ANALYSED_TABLES,
+    ANOTHER_LAYOUT,
+    CONFIGURATIONS,
+    LAYOUT,
+    RUN_TABLES,
+    TABLES_OF_TESTS,
+)
 from clickassay.core.errors import ReportError
 from clickassay.core.files.documents import DocumentError, read_json
 from clickassay.core.files.machine import refuse_machine_fault
@@ -47,7 +54,7 @@ COMPETING = (
 """Tables in which baselines compete with the other metrics."""
 
 _PARTS = ("inputs", "settings", "versions")
-_CONTRACTS = {table.name: table for table in RUN_TABLES}
+_CONTRACTS = {table.name: table for table in (*RUN_TABLES, *TABLES_OF_TESTS)}
 _LARGEST_FIRST = {"n_sessions": True, "depth": False, "n_queries": True, "market": False, "judge": False}
 """By which columns samples are ordered, and whether the larger value comes first."""
 
@@ -326,9 +333,8 @@ def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
     missing = [name for name in expected if name not in tables]
     if missing:
         raise ReportError(f"no table {listed(missing)} to report; a run has {listed(expected)}: run it again")
-    frames = {
-        name: _in_form(contract, tables[name]) for name, contract in _CONTRACTS.items() if name in tables
-    }
+    given = {table.name: table.empty() for table in TABLES_OF_TESTS} | dict(tables)
+    frames = {name: _in_form(contract, given[name]) for name, contract in _CONTRACTS.items() if name in given}
     return Run(MappingProxyType(frames), info, settings_of(info))
 
 
@@ -386,6 +392,8 @@ class _FolderTables(Mapping[str, pl.DataFrame]):
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self._read:
             contract, file = _CONTRACTS[name], self._folder / f"{name}.parquet"
+            if not file.is_file() and contract in TABLES_OF_TESTS:
+                return contract.empty()
             if not file.is_file():
                 raise _no_run(self._folder, file.name)
             try:

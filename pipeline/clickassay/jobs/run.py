@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.run import LAYOUT, RUN_TABLES
+from clickassay.core.contracts.run import LAYOUT, RUN_TABLES, TABLES_OF_TESTS
 from clickassay.core.errors import PatternError, SettingsError
 from clickassay.core.files.output import (
     SETTINGS_FILE,
@@ -29,6 +29,7 @@ from clickassay.health.checks import checks_with, fired
 from clickassay.inputs.normalise import normalise_query
 from clickassay.jobs.analyse import analyse_tables, with_log_settings
 from clickassay.jobs.click_models import run_models
+from clickassay.jobs.experiments import with_tests
 from clickassay.jobs.health import HEALTH_FILE
 from clickassay.jobs.inputs import NO_JUDGMENTS, Inputs, Sources, open_log, with_judgments
 from clickassay.jobs.patterns import log_table, opened_table
@@ -90,7 +91,7 @@ def make_run(
             }
             run = run_of(frames, info)
             findings = draw_findings(run, np.random.default_rng(0))
-            run = with_findings(run, findings)
+            run = with_tests(with_findings(run, findings), findings, table, progress)
             if no_correlation(run.tables):
                 is_misread = any(one.is_finding for one in fired(run.tables["health"]))
                 judge = next((sample.judge for sample in largest_samples(run.tables["statistics"])), EVERY)
@@ -162,15 +163,18 @@ def write_run(run: Run, findings: Findings, folder: Path, progress: Progress = s
     progress(Event("drawing the report"))
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second
     from clickassay.report.charts.artist import artist  # noqa: PLC0415 - as above
+    from clickassay.studies.experiments.shown import tests_of_run  # noqa: PLC0415 - as above
 
-    write_report(run, findings, folder)
+    write_report(run, findings, folder, tests_of_run(run, findings))
     return replace(run, undrawn=artist().failure)
 
 
 def write_tables(run: Run, folder: Path) -> None:
     """Write the tables of a run, each by itself and all in a database, and its record."""
     with writing_tables():
-        for contract in RUN_TABLES:
-            write_table(run.tables[contract.name], folder / f"{contract.name}.parquet")
-        write_database([table.name for table in RUN_TABLES], folder, folder / DATABASE)
+        names = [table.name for table in RUN_TABLES]
+        names += [table.name for table in TABLES_OF_TESTS if run.tables[table.name].height]
+        for name in names:
+            write_table(run.tables[name], folder / f"{name}.parquet")
+        write_database(names, folder, folder / DATABASE)
         write_json(folder / SETTINGS_FILE, run.info)

@@ -1,7 +1,7 @@
 """Write a report: one HTML file that needs nothing else, Markdown, CSV and LaTeX tables."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from clickassay.findings.draw import Findings
 from clickassay.findings.run import Run
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
-from clickassay.report.model import Figure, Section, briefly, folded_if_unreliable, shown_samples
+from clickassay.report.model import Figure, Section, ShownTests, briefly, folded_if_unreliable, shown_samples
 from clickassay.report.sections.classes import classes_section, frequency_section
 from clickassay.report.sections.comparisons import comparisons_section, within_section
 from clickassay.report.sections.context import command, conventions_section, provenance_section
@@ -91,6 +91,7 @@ class Report:
     picture: Overview | None  # What `overview` draws, for a picture of its own; None without it.
     # The first and the last day of the log; None where they are not known.
     days: tuple[date, date] | None = None
+    tests: ShownTests = field(default_factory=ShownTests)  # The A/B tests of the log.
     full: bool = False  # Whether everything is unfolded.
 
     @property
@@ -104,8 +105,12 @@ class Report:
         return tuple(table for section in self.sections for table in section.every_table)
 
 
-def build_report(run: Run, claims: Findings) -> Report:
-    """Turn a run and its findings into sentences, tables and pictures, without writing anything."""
+def build_report(run: Run, claims: Findings, tests: ShownTests | None = None) -> Report:
+    """Turn a run and its findings into sentences, tables and pictures, without writing anything.
+
+    tests: the A/B tests of its log; None = none are shown.
+    """
+    tests = tests or ShownTests()
     ranking, health = claims.verdict.claims[0].ranking, (health_section(run),)
     decision = advise_run(run, claims)
     beside = named_rankings(claims)[1:]
@@ -118,6 +123,8 @@ def build_report(run: Run, claims: Findings) -> Report:
         comparisons_section(run, claims),
         within_section(run, claims),
         *((depends,) if claims.depends.varied else ()),
+    )
+    further = (
         *signals_sections(run, claims),
         *position_bias_sections(run),
         *judges_sections(run),
@@ -141,21 +148,24 @@ def build_report(run: Run, claims: Findings) -> Report:
         *(() if claims.health else health),
         provenance_section(run),
     )
+    own = () if tests.section is None else (tests.section,)
+    main = (*map(briefly, decisive), *own, *map(briefly, further))
     return Report(
         about(run), decision.sentence, decision.scope, decision.paragraphs, decision.next_step,
         overview_figures(run, claims, picture), second_figure(claims, second),
         overview_legend([one for one in (picture, second) if one is not None]),
         tuple(scale_sentences(run, claims)), facts(run, claims),
-        write_findings(claims), caveats(run), tuple(map(briefly, decisive)), record,
+        write_findings(claims), caveats(run), main, record,
         command(run), run.labels.rule, shown_samples(run), claims, decision, picture,
-        days=run.days, full=run.settings.full,
+        days=run.days, tests=tests, full=run.settings.full,
     )  # fmt: skip
 
 
-def write_report(run: Run, findings: Findings, folder: Path) -> Report:
+def write_report(run: Run, findings: Findings, folder: Path, tests: ShownTests | None = None) -> Report:
     """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.*`` into `folder`.
 
     run, findings: a run, and what `findings.draw` drew from it.
+    tests: as `build_report` takes them.
     folder: an existing folder. Files of these names in it are replaced.
 
     Returns what was written; its sentences are without control characters.
@@ -164,7 +174,7 @@ def write_report(run: Run, findings: Findings, folder: Path) -> Report:
     """
     if not folder.is_dir():
         raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")
-    report = build_report(run, findings)
+    report = build_report(run, findings, tests)
     try:
         write_text(folder / "report.html", html_report(report))
         write_text(folder / "report.md", markdown_report(report))
@@ -172,7 +182,10 @@ def write_report(run: Run, findings: Findings, folder: Path) -> Report:
         # what fits a chat, a mail or another program
         write_json(folder / SUMMARY_FILE, summary_content(report), sort_keys=False)
         ranking = report.claims.verdict.claims[0].ranking
-        write_text(folder / "summary.md", summary_markdown(report.decision, ranking, report.facts))
+        write_text(
+            folder / "summary.md",
+            summary_markdown(report.decision, ranking, report.facts, report.tests.lines),
+        )
         if report.picture is not None:  # else no metric has a correlation
             with suppress(ReportError):  # the page says so, and the command
                 reasons = (*report.decision.main_reasons, report.scope)
@@ -185,7 +198,7 @@ def write_report(run: Run, findings: Findings, folder: Path) -> Report:
 
 def summary_content(report: Report) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema."""
-    return summary(report.claims, report.decision, report.days)
+    return summary(report.claims, report.decision, report.days, report.tests.entries)
 
 
 def markdown_report(report: Report) -> str:

@@ -125,6 +125,15 @@ class StudyReport:
     command: str  # The command line that made it.
 
 
+@dataclass(frozen=True)
+class ShownTests:
+    """What a report says of the A/B tests of its log."""
+
+    lines: tuple[str, ...] = ()  # Of the first screen.
+    section: Section | None = None  # None where the log has no test.
+    entries: tuple[Mapping[str, Any], ...] = ()  # Of ``summary.json``.
+
+
 # ---- the samples and estimates of a run ---------------------------------------------------------
 
 

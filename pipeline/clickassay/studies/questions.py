@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from clickassay.core.contracts.run import ANOTHER_LAYOUT, RUN_TABLES
+from clickassay.core.contracts.run import ANOTHER_LAYOUT, RUN_TABLES, TABLES_OF_TESTS
 from clickassay.core.errors import QueryError
 from clickassay.core.files.sql import sql_folders, sql_names, sql_text
 from clickassay.core.text.escape import json, plain_text, terminal
@@ -89,7 +89,8 @@ def ask(run: Path, sql: str) -> pl.DataFrame:
 
 def _answer(connection: duckdb.DuckDBPyConnection, file: Path, sql: str) -> duckdb.DuckDBPyRelation:
     names = {table.name for table in RUN_TABLES}
-    if {name for (name,) in connection.execute("SHOW TABLES").fetchall()} != names:
+    there = {name for (name,) in connection.execute("SHOW TABLES").fetchall()}
+    if there - {table.name for table in TABLES_OF_TESTS} != names:
         raise QueryError(f"{file} {ANOTHER_LAYOUT}")  # its answers would not be what the documents say
     try:
         statements: list[Any] = connection.extract_statements(sql)

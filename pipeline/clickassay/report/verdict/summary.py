@@ -1,7 +1,7 @@
 """The first screen for a chat, a mail or another program: ``summary.json`` and ten lines of Markdown."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -50,12 +50,18 @@ TEST = {
 }
 
 
-def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None = None) -> dict[str, Any]:
+def summary(
+    findings: Findings,
+    decision: Advice,
+    days: tuple[date, date] | None = None,
+    tests: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
 
     findings: verdict, findings and health of a run.
     decision: what they amount to, in words.
     days: the first and the last day of the log.
+    tests: the A/B tests of the log, an entry each.
     """
     texts = [one.text for one in (*write_findings(findings), within_finding(findings.within))]
     claims = (
@@ -94,6 +100,7 @@ def summary(findings: Findings, decision: Advice, days: tuple[date, date] | None
         "findings": [{**claim, "sentence": text} for claim, text in zip(claims, texts, strict=True)],
         "means": means,
         "health": [one.as_entry() for one in findings.health],
+        "experiments": list(tests),
     }
 
 
@@ -174,11 +181,14 @@ def _depends(claim: DependsClaim) -> dict[str, Any]:
     }
 
 
-def summary_markdown(decision: Advice, ranking: Ranking, facts: Sequence[tuple[str, str]]) -> str:
+def summary_markdown(
+    decision: Advice, ranking: Ranking, facts: Sequence[tuple[str, str]], tests: Sequence[str] = ()
+) -> str:
     """Return decision, reason, ranking and the size of the data; those among the best are bold."""
     lead = " ".join(filter(None, (decision.scope, decision.lead)))
     lines = [f"**{markdown(decision.sentence)}.** {markdown(lead)}".rstrip(), ""]
-    lines += [f"Next: {markdown(decision.next_step)}", ""]
+    for text in (f"Next: {decision.next_step}", *tests):
+        lines += [markdown(text), ""]
     if ranking.competitors:
         texts = []
         for one in list(ranking.competitors.values())[:MOST]:

@@ -118,8 +118,9 @@ def _ratio(users: Users, share: float, told: DeclaredTest) -> dict[str, Any]:
     seen = users.kept[1] / max(sum(users.kept), 1)
     nearest = min(USUAL_SPLITS, key=lambda percents: abs(percents / 100 - seen)) / 100
     remedy = f"treatment has {percent(seen)} of the users"
-    if not told.shares and sample_ratio(users.kept, nearest) >= SURE:
-        split = f"{100 * (1 - nearest):.3g}:{100 * nearest:.3g}"
+    if not told.shares:
+        is_usual = sample_ratio(users.kept, nearest) >= SURE
+        split = f"{100 * (1 - nearest):.3g}:{100 * nearest:.3g}" if is_usual else "no even split"
         remedy += f": if {split} was planned, write it as shares; else find out where users are lost"
     else:
         remedy += f", planned were {percent(share)}: find out where users are lost, and repeat the test"

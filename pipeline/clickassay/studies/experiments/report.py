@@ -27,6 +27,9 @@ BASELINE = "rankings changed"
 MOST_METRICS, MOST_DRAWN = 6, 30
 """Metrics in the table of tests, and rows of a picture; the files have all."""
 
+DRAWN = (("dot", "changed users significantly"), ("ring", "not significantly, or not known"))
+"""Marks of the picture of tests."""
+
 HOW_ORDERED = (
     "Pairs in order: of all pairs of tests of different groups, the share in which the metric prefers the "
     "test that did better; ties count half. Errors of measurement pull it towards 50%. Intervals exclude one "
@@ -151,11 +154,10 @@ def build_experiments_report(found: Experiments, *, command: str) -> StudyReport
     """Turn the numbers into sentences, tables and pictures, without writing anything."""
     first, *rest = sentences(found)
     figures = tests_figures(found)
-    legend = (("dot", "changed users significantly"), ("ring", "not significantly, or not known"))
     sections = (
         Section(
             "tests", "What the metric said, and what users did", tuple(rest[:-1]), figures,
-            legend=legend if figures else (), folded=(tests_table(found),), fold_words="All tests",
+            legend=DRAWN if figures else (), folded=(tests_table(found),), fold_words="All tests",
         ),
         Section(
             "order", "All metrics", (read_sentence(found),), order_figures(found),

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from clickassay.core.text.words import count, percent, signed, span
+from clickassay.core.text.words import count, percent
 
 MOST_UNEQUAL = 0.03
 """Difference of the judged shares of the arms above which the metric is not compared."""
@@ -27,11 +27,6 @@ class Difference:
         """Whether there is an interval."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
-    @property
-    def words(self) -> str:
-        """The difference and its interval."""
-        return f"{signed(self.value, 4)} ({span(self.low, self.high)})"
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -53,27 +48,26 @@ def is_unequal(judged: Difference) -> bool:
 
 
 def verdict(said: Compared) -> tuple[str | None, str]:
-    """Return the verdict, None where it cannot be given, and what it rests on."""
+    """Return the verdict, None where it cannot be given, and what it rests on beside the two intervals."""
     users, offline = said.users, said.offline
     if not users.is_known or not offline.is_known:
         return None, "no interval: too few users or judged queries of both arms"
     if users.sign and offline.sign:
         return ("agree" if users.sign == offline.sign else "contradict"), _of_both(said)
     if offline.sign:
-        return "offline_only", f"metric {offline.words}; {_of_users(said)}"
+        return "offline_only", _of_users(said)
     if users.sign:
-        return "online_only", f"users {users.words}; {_of_metric(said)}"
-    return "neither", f"{_of_users(said)}; metric {offline.words}"
+        return "online_only", _of_metric(said)
+    return "neither", _of_users(said)
 
 
 def _of_both(said: Compared) -> str:
-    share = percent(said.share, 0)
-    both = f"users {said.users.words}, metric {said.offline.words} on {share} of the sessions"
+    share = f"it covers {percent(said.share, 0)} of the sessions"
     if said.users.sign == said.offline.sign:
-        return both
+        return share
     if said.matched.sign == said.users.sign:
-        return f"{both}; users of judged rankings contradict too: {said.matched.words}"
-    return f"{both}; the difference is in queries that are not judged"
+        return f"on judged rankings alone users contradict it too; {share}"
+    return f"on judged rankings alone users show no such difference; {share}"
 
 
 def _of_users(said: Compared) -> str:
@@ -81,11 +75,10 @@ def _of_users(said: Compared) -> str:
     low, high, margin = said.users.low, said.users.high, said.margin
     if max(abs(low), abs(high)) <= margin:
         return f"no effect on users above {said.margin_words}"
-    words = f"an effect on users of {span(low, high)} is possible"
     times = ((high - low) / 2 / margin) ** 2 if margin else 0.0
-    return (
-        f"{words}; about {times:.1f} times the users would show {said.margin_words}" if times > 1 else words
-    )
+    if times <= 1:
+        return f"an effect on users above {said.margin_words} is possible"
+    return f"about {times:.1f} times the users would show an effect of {said.margin_words}"
 
 
 def _of_metric(said: Compared) -> str:

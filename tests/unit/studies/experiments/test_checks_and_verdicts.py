@@ -10,7 +10,6 @@ from scipy.stats import chisquare
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import load_settings
 from clickassay.core.settings.of_tests import DeclaredTest
-from clickassay.core.text.words import MINUS
 from clickassay.patterns.table import USERS_KEPT
 from clickassay.studies.experiments.checks import Users, checks, sample_ratio, users_of
 from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
@@ -115,11 +114,11 @@ UP, DOWN, NONE, TIGHT = (0.02, 0.01, 0.03), (-0.02, -0.03, -0.01), (0.001, -0.02
 @pytest.mark.parametrize(
     ("users", "offline", "matched", "kind", "words"),
     [
-        (UP, UP, UP, "agree", "on 62% of the sessions"),
-        (DOWN, DOWN, NONE, "agree", f"metric {MINUS}0.0200"),
-        (UP, DOWN, UP, "contradict", "judged rankings contradict too"),
-        (DOWN, UP, NONE, "contradict", "queries that are not judged"),
-        (NONE, UP, UP, "offline_only", "about 27.6 times the users would show 1%"),
+        (UP, UP, UP, "agree", "it covers 62% of the sessions"),
+        (DOWN, DOWN, NONE, "agree", "it covers 62% of the sessions"),
+        (UP, DOWN, UP, "contradict", "on judged rankings alone users contradict it too"),
+        (DOWN, UP, NONE, "contradict", "on judged rankings alone users show no such difference"),
+        (NONE, UP, UP, "offline_only", "about 27.6 times the users would show an effect of 1%"),
         (TIGHT, UP, UP, "offline_only", "no effect on users above 1%"),
         (
             UP,
@@ -129,7 +128,8 @@ UP, DOWN, NONE, TIGHT = (0.02, 0.01, 0.03), (-0.02, -0.03, -0.01), (0.001, -0.02
             "at least 274 judged queries would show that the metric differs by 0.022",
         ),
         (UP, (0.0, 0.0, 0.0), UP, "online_only", "the same in both arms"),
-        (NONE, NONE, NONE, "neither", f"an effect on users of {MINUS}0.020 to 0.022 is possible"),
+        (NONE, NONE, NONE, "neither", "about 27.6 times the users would show an effect of 1%"),
+        ((0.002, -0.001, 0.0045), UP, UP, "offline_only", "an effect on users above 1% is possible"),
         (UP, (0.1, np.nan, np.nan), UP, None, "too few users or judged queries"),
     ],
 )

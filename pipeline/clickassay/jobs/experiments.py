@@ -1,0 +1,70 @@
+"""The A/B tests of a log, as tables of its run."""
+
+from dataclasses import replace
+from types import MappingProxyType
+
+import polars as pl
+
+from clickassay.core.contracts.run import TABLES_OF_TESTS
+from clickassay.core.errors import SettingsError
+from clickassay.core.progress import Event, Progress
+from clickassay.core.settings.of_tests import TESTS
+from clickassay.correlation.classes import with_unit
+from clickassay.findings.draw import Findings
+from clickassay.findings.run import Run
+from clickassay.patterns.arms import ArmTables, arms_of
+from clickassay.patterns.digests import configuration_ids
+from clickassay.patterns.table import StagedTable
+from clickassay.studies.experiments.arms import Rankings
+from clickassay.studies.experiments.log import LogOptions, experiments_of_log
+from clickassay.studies.experiments.of_run import depth_of_tests, metric_of_tests
+
+
+def with_tests(run: Run, findings: Findings, table: StagedTable, progress: Progress) -> Run:
+    """Return a run with what its metrics say of the tests of its log; the same run where it has none.
+
+    Raises SettingsError if a declared test is not in the log, or the control of a test is not known.
+    """
+    tables, settings = arms_of(table), run.settings
+    if tables is None:
+        if settings.tests:
+            name = next(iter(settings.tests))
+            raise SettingsError(
+                f"[{TESTS}.{name}]: the log has no A/B test; give its searches the column variant, or "
+                "a table of assignments, or remove the section"
+            )
+        return run
+    depth, metric = depth_of_tests(run), metric_of_tests(run, findings)
+    progress(Event(f"comparing the arms of {len(tables.experiments)} A/B tests"))
+    shown = _rankings(table, tables, depth)
+    lists = with_unit(shown.drop("configuration_id").unique().sort("cut"), run.tables["queries"])
+    rankings = Rankings.of(
+        lists.rename({"cut": "configuration_id"}), run.tables["configurations"],
+        tuple(dict.fromkeys([*run.editorial, metric])), depth, settings,
+    )  # fmt: skip
+    options = LogOptions(
+        metric, run.click, min_users=settings.min_users, ratings=tuple(sorted(settings.ratings)),
+        every_ranking=table.judged_queries is None,
+    )  # fmt: skip
+    first = tables.at_depth(depth, shown.select("configuration_id", "cut"))
+    found = experiments_of_log(first, rankings, settings.tests, options)
+    frames = (found.experiments, found.checks, found.judges)
+    own = {form.name: rows for form, rows in zip(TABLES_OF_TESTS, frames, strict=True)}
+    return replace(run, tables=MappingProxyType({**run.tables, **own}))
+
+
+def _rankings(table: StagedTable, tables: ArmTables, depth: int) -> pl.DataFrame:
+    """Return the rankings of tests that are long enough: configuration_id, market, query, and the id `cut`.
+
+    All of them, judged or not: their sessions are what shares are taken of.
+    """
+    ids = tables.patterns.select("configuration_id").unique()
+    own = pl.col("configuration_id", "market", "query")
+    parts = [pl.DataFrame(schema=dict.fromkeys(("configuration_id", "market", "query", "cut"), pl.String))]
+    for piece in table.configurations:
+        rows = piece.filter(pl.col("results").list.len() >= depth).join(
+            ids, on="configuration_id", how="semi"
+        )
+        top = rows.select("market", "query", pl.col("results").list.head(depth))
+        parts.append(rows.select(own, configuration_ids(top).alias("cut")))
+    return pl.concat(parts)

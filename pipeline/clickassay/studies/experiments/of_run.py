@@ -1,0 +1,354 @@
+"""What a run says of the A/B tests of its log, in sentences; nothing of it changes the decision of a run."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from clickassay.core.contracts.columns import EVERY
+from clickassay.core.settings.of_tests import DeclaredTest
+from clickassay.core.text.words import (
+    MISSING,
+    capital,
+    listed,
+    number,
+    percent,
+    plural,
+    sentence,
+    signed,
+    visible,
+)
+from clickassay.findings.decision import USUAL
+from clickassay.findings.draw import Findings
+from clickassay.findings.run import Run
+from clickassay.report.verdict.sentences import clicks_of, signal_words
+from clickassay.studies.experiments.checks import CAUTION, FINDING
+from clickassay.studies.experiments.log import past_tests
+from clickassay.studies.experiments.order import FEWEST_GROUPS, PastTests
+from clickassay.studies.experiments.sheet import Sheet
+from clickassay.studies.experiments.words import (
+    Experiments,
+    calls_sentence,
+    compared,
+    in_order_sentence,
+    moved_sentence,
+    others_sentence,
+)
+
+Row = Mapping[str, Any]
+
+SAME = 0.05
+"""Difference of shares of pairs in order that is too small to matter, unless another is asked for."""
+
+FEW = 5
+"""Tests, or names of tests, that are told one by one; of more there are numbers."""
+
+SHORT = {
+    "agree": "agree",
+    "contradict": "contradict",
+    "offline_only": "only the metric",
+    "online_only": "only users",
+    "neither": "no clear difference",
+    "unequally_judged": "unequally judged",
+}
+"""What verdicts are called in a table."""
+
+SAID = {
+    "agree": "{change}, and {metric} says {better} too ({size}); {reason}.",
+    "contradict": "{change}, but {metric} says {better} ({size}); {reason}.",
+    "offline_only": "{change}, but {metric} says {better} ({size}); {reason}.",
+    "online_only": "{change}; {metric} did not clearly change ({size}): {reason}.",
+    "neither": "{change}, nor did {metric} ({size}); {reason}.",
+    "unequally_judged": "{change}; {metric} is not compared, since {own} of the sessions of {treatment} are "
+    "judged and {control} of control's. Judge rankings of {lacks}.",
+}
+"""What verdicts are in words."""
+
+_ENTRY = (
+    "experiment", "variant", "control", "group", "depth", "judge", "counts", "verdict", "reason", "changed",
+    "users_control", "users", "sessions_control", "sessions", "judged_share_control", "judged_share",
+)  # fmt: skip
+_DIFFERENCE = ("mean_control", "mean", "difference", "ci_low", "ci_high", "p_value")
+_MATCHED = ("matched", "matched_low", "matched_high")
+
+
+def metric_of_tests(run: Run, findings: Findings) -> str:
+    """Return the metric that tests are held against: the one in use, else the advised one, else NDCG."""
+    asked = (run.current, findings.decision.subject, USUAL)
+    known = run.editorial or (USUAL,)
+    return run.current or next((one for one in asked if one in known), known[0])
+
+
+def depth_of_tests(run: Run) -> int:
+    """Return the depth of the headline, else the smallest."""
+    return min(run.settings.depth) if run.headline is None else run.headline.depth
+
+
+@dataclass(frozen=True)
+class LogTest:
+    """A treatment of a test and its control."""
+
+    name: str
+    metric: str
+    click: str
+    users: Row  # Its row of the click metric that decides.
+    offline: Row | None  # Its row of the metric; None where nothing is judged.
+    checks: tuple[Row, ...]  # The checks of its data that are not passed, problems first.
+    declared: DeclaredTest | None  # None where nothing is declared of it.
+
+    @property
+    def is_aa(self) -> bool:
+        """Whether its arms were the same on purpose."""
+        return self.declared is not None and self.declared.is_aa
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict on the metric."""
+        verdict: str | None = None if self.offline is None else self.offline["verdict"]
+        return verdict
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What to do about its data before anything is concluded."""
+        hidden = str(self.users["reason"] or "")
+        return tuple(row["remedy"] or hidden for row in self.checks if row["status"] == FINDING)
+
+    @property
+    def treatment(self) -> str:
+        """The name of the treatment, in quotes."""
+        return f"“{visible(self.users['variant'])}”"
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The test in ``summary.json``."""
+        row = self.users if self.offline is None else self.offline
+        offline = {f"offline_{name}": None if self.offline is None else row[name] for name in _DIFFERENCE}
+        of_users = {name: self.users[name] for name in (*_DIFFERENCE, *_MATCHED, "moved")}
+        told = {name: row[name] for name in _ENTRY}
+        also = {"metric": self.metric, "click_metric": self.click, "sentence": self.sentence}
+        return told | also | of_users | offline
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words, with sizes; or why there is none."""
+        if self.problems:
+            return f"No verdict: {self.problems[0]}."
+        row = self.users if self.offline is None else self.offline
+        if self.users["difference"] is None:
+            return f"No numbers: {self.users['reason'] or 'an arm has no sessions'}."
+        if self.is_aa:
+            return f"A/A test: {self.clicks} {self.of_users}."
+        if self.verdict is None:
+            return f"{self.change}; no verdict: {row['reason'] or 'nothing is judged'}."
+        control, own = row["judged_share_control"], row["judged_share"]
+        return SAID[self.verdict].format(
+            change=self.change, treatment=self.treatment, metric=visible(self.metric), size=size(row),
+            better="better" if (row["difference"] or 0) > 0 else "worse", reason=row["reason"],
+            control=percent(control, 0), own=percent(own, 0),
+            lacks=self.treatment if own < control else f"“{visible(self.users['control'])}”",
+        )  # fmt: skip
+
+    @property
+    def clicks(self) -> str:
+        """What users did, in a word or two."""
+        return signal_words(self.click)
+
+    @property
+    def of_users(self) -> str:
+        """The difference of users, a share of control's mean."""
+        return size(self.users)
+
+    @property
+    def change(self) -> str:
+        """What users did."""
+        users = self.users
+        if users["ci_low"] is None or users["ci_low"] <= 0 <= users["ci_high"]:
+            return f"{capital(self.clicks)} did not clearly change with {self.treatment} ({self.of_users})"
+        rose = "rose" if users["difference"] > 0 else "fell"
+        return f"{capital(self.clicks)} {rose} with {self.treatment} ({self.of_users})"
+
+
+def relative(row: Row, *names: str) -> tuple[float | None, ...]:
+    """Return numbers of a row as shares of control's mean; null where this is not above 0."""
+    base = row["mean_control"]
+    return tuple(None if not base or base < 0 or row[name] is None else row[name] / base for name in names)
+
+
+def size(row: Row) -> str:
+    """Return a difference with its 95% CI: in per cent of control's mean, else as it is."""
+    ends = ("difference", "ci_low", "ci_high")
+    if row["difference"] is None:
+        return MISSING
+    shares = relative(row, *ends)
+    is_share, decimals = shares[0] is not None, 1 if shares[0] is not None else 3
+    value, low, high = (
+        ((None if one is None else 100 * one) for one in shares) if is_share else map(row.get, ends)
+    )
+    sign = "%" if is_share else ""
+    interval = "no interval"
+    if low is not None and high is not None:
+        interval = f"95% CI {number(low, decimals)} to {number(high, decimals)}"
+    return f"{signed(value or 0.0, decimals)}{sign}, {interval}"
+
+
+@dataclass(frozen=True)
+class RunTests:
+    """The A/B tests of a run, by the judge of its headline, and what they say of its metrics."""
+
+    run: Run
+    metric: str  # The offline metric that tests are held against.
+
+    @classmethod
+    def of(cls, run: Run, findings: Findings) -> "RunTests":
+        """Return the tests of a run."""
+        return cls(run, metric_of_tests(run, findings))
+
+    @cached_property
+    def judge(self) -> str:
+        """The judge of the headline if tests have it, else the first."""
+        judges: list[str] = self.run.tables["experiments"]["judge"].unique().sort().to_list()
+        headline = None if self.run.headline is None else self.run.headline.judge
+        return headline if headline is not None and headline in judges else judges[0]
+
+    def by_judge(self, judge: str) -> tuple[LogTest, ...]:
+        """Return the tests with the grades of a judge."""
+        rows, key = self.run.tables["experiments"].filter(judge=judge), ["experiment", "variant"]
+        offline, users = (
+            rows.filter(kind=kind, metric=metric)
+            for kind, metric in (("editorial", self.metric), ("click", self.run.click))
+        )
+        said = offline.rows_by_key(key, named=True, include_key=True)
+        checks = self.run.tables["experiment_checks"].filter(pl.col("status").is_in([FINDING, CAUTION]))
+        wrong = checks.sort("status", descending=True).rows_by_key(key, named=True, include_key=True)
+        arms = Counter(users["experiment"])
+        return tuple(
+            LogTest(
+                visible(name if arms[name] == 1 else f"{name}: {variant}"), self.metric, self.run.click, row,
+                next(iter(said.get((name, variant), [])), None), tuple(wrong.get((name, variant), ())),
+                self.run.settings.tests.get(name),
+            )
+            for row in users.to_dicts()
+            for name, variant in [(row["experiment"], row["variant"])]
+        )  # fmt: skip
+
+    @cached_property
+    def tests(self) -> tuple[LogTest, ...]:
+        """All tests, with the grades of the judge."""
+        return () if self.run.tables["experiments"].is_empty() else self.by_judge(self.judge)
+
+    @cached_property
+    def past(self) -> PastTests:
+        """The tests that metrics are compared on."""
+        return past_tests(self.run.tables["experiments"], self.judge, self.run.click)
+
+    @cached_property
+    def order(self) -> Experiments | None:
+        """What metrics say of tests; None where the metric has no test."""
+        if self.metric not in self.past.metrics:
+            return None
+        return compared(Sheet(self.past, "", (), ()), self.metric, SAME)
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the data of a declared test have a problem."""
+        return any(one.declared is not None and one.problems for one in self.tests)
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """Yield the tests whose data have a problem, and what to do."""
+        for one in self.tests:
+            if one.problems:
+                yield f"A/B test “{one.name}”: {one.problems[0]}."
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return at most two lines of the first screen."""
+        if not self.tests:
+            return ()
+        order, wrong = self.order, [one.name for one in self.tests if one.problems]
+        excluded = f"No verdict, since data checks found a problem: {named(wrong)}." if wrong else ""
+        if order is not None and order.row["groups"] >= FEWEST_GROUPS:
+            moved = " ".join(filter(None, (moved_sentence(order), calls_sentence(order))))
+            pairs = " ".join(filter(None, (in_order_sentence(order), others_sentence(order), excluded)))
+            return moved, pairs
+        if len(self.tests) == 1:
+            (only,) = self.tests
+            return (f"1 A/B test (“{only.name}”): {only.sentence}",)
+        return tuple(filter(None, (f"{plural(len(self.tests), 'A/B test')}: {self.counts}", excluded)))
+
+    @property
+    def counts(self) -> str:
+        """How many tests have which verdict, with their names."""
+        metric, clicks = visible(self.metric), signal_words(self.run.click)
+        words = {
+            "agree": f"{metric} and {clicks} agree in",
+            "contradict": f"{metric} and {clicks} contradict each other in",
+            "offline_only": f"only {metric} clearly changed in",
+            "online_only": f"only {clicks} clearly changed in",
+            "neither": "neither clearly changed in",
+            "unequally_judged": "arms are judged unequally in",
+        }
+        parts = []
+        for kind, text in words.items():
+            names = [one.name for one in self.tests if one.verdict == kind]
+            parts += [f"{text} {len(names)} ({named(names)})"] if names else []
+        return sentence("; ".join(parts)) if parts else "none has a verdict."
+
+    @property
+    def calibration(self) -> str:
+        """What A/A tests show; empty without one."""
+        known = [one for one in self.tests if one.is_aa and one.users["p_value"] is not None]
+        if not known:
+            return ""
+        odd = [one.name for one in known if one.users["p_value"] < 0.05]
+        text = f"Calibration: {len(odd)} of {plural(len(known), 'A/A test')} with a significant difference"
+        if not odd:
+            return f"{text}, as it should be."
+        return f"{text} ({named(odd)}). 1 in 20 is due to chance; if more are, check how users are assigned."
+
+    @property
+    def judges(self) -> Iterator[str]:
+        """Yield where the grades of another judge favour an arm, or change a verdict."""
+        if not self.tests:
+            return
+        metric = visible(self.metric)
+        own = {(one.users["experiment"], one.users["variant"]): one for one in self.tests}
+        rows = self.run.tables["experiment_judges"].filter(editorial_metric=self.metric)
+        for row in rows.filter((pl.col("favours_low") > 0) | (pl.col("favours_high") < 0)).to_dicts():
+            test = own[row["experiment"], row["variant"]]
+            more, less = ("b", "a") if row["favours"] > 0 else ("a", "b")
+            most, least = row[f"difference_{more}"], row[f"difference_{less}"]
+            times = f", {most / least:.1f} times as much" if least > 0 else ""
+            yield (
+                f"“{test.name}”: judge {visible(row[f'judge_{more}'])} favours {test.treatment} more than "
+                f"judge {visible(row[f'judge_{less}'])}. On rankings that both judged, {metric} changed by "
+                f"{signed(most)} and {signed(least)}{times}."
+            )
+        for judge in self.run.tables["experiments"]["judge"].unique().sort():
+            other = [
+                f"“{one.name}” {SHORT[one.verdict]}"
+                for one in (self.by_judge(judge) if judge != self.judge else ())
+                if one.verdict is not None
+                and one.verdict != own[one.users["experiment"], one.users["variant"]].verdict
+            ]
+            if other:
+                yield f"With the grades of {visible(judge)}, verdicts differ: {listed(other[:FEW])}."
+
+    @property
+    def held_against(self) -> str:
+        """Say what tests are held against."""
+        why = "your metric" if self.metric == self.run.current else "name yours by --current"
+        judge = "" if self.judge == EVERY else f", judge {visible(self.judge)}"
+        return (
+            f"Users: {clicks_of(self.run.click)} of all sessions. Offline: {visible(self.metric)} ({why}) "
+            f"of the top {depth_of_tests(self.run)} results{judge}, on queries that both arms have."
+        )
+
+
+def named(names: list[str]) -> str:
+    """Return names of tests; of many the first, and how many others."""
+    names, more = [f"“{name}”" for name in names], len(names) - FEW
+    return listed(names) if more <= 1 else listed([*names[:FEW], f"{more} more"])

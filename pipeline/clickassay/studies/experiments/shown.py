@@ -1,0 +1,166 @@
+"""The A/B tests of a run on its page: sentences, a picture and tables, as data."""
+
+from collections.abc import Iterator
+
+from clickassay.core.text.words import MINUS, capital, visible
+from clickassay.findings.draw import Findings
+from clickassay.findings.estimates import Estimate
+from clickassay.findings.run import Run
+from clickassay.report.model import Section, ShownTests
+from clickassay.report.tables import (
+    Cell,
+    ReportTable,
+    Row,
+    Share,
+    ShownColumn,
+    Spelled,
+    field,
+    p_value,
+    share,
+    shown_table,
+    under,
+)
+from clickassay.studies.experiments.checks import CAUTION, FINDING
+from clickassay.studies.experiments.of_run import FEW, SHORT, LogTest, RunTests, named, relative
+from clickassay.studies.experiments.order import FEWEST_GROUPS
+from clickassay.studies.experiments.report import DRAWN, order_table, tests_figures
+
+AS_SHARES = "Differences: treatment minus control, as shares of control's mean, with 95% CIs."
+
+
+def tests_of_run(run: Run, findings: Findings) -> ShownTests:
+    """Return what the page of a run says of the A/B tests of its log."""
+    tests = RunTests.of(run, findings)
+    if not tests.tests:
+        return ShownTests()
+    return ShownTests(tests.lines, tests_section(tests), tuple(one.entry for one in tests.tests))
+
+
+def tests_section(tests: RunTests) -> Section:
+    """Return the section: problems first, then verdicts; of many tests one table, and all else folded."""
+    problems, cautions = (list(_by_remedy(tests, status)) for status in (FINDING, CAUTION))
+    is_few, order = len(tests.tests) <= FEW, tests.order
+    verdicts = [f"“{one.name}”: {one.sentence}" for one in tests.tests if not one.problems]
+    said = verdicts if is_few else [capital(tests.counts)]
+    found = [*filter(None, [tests.calibration]), *tests.judges, *cautions]
+    figures = () if order is None or len(tests.past.names) < 2 else tests_figures(order)
+    metrics = () if order is None or order.row["groups"] < FEWEST_GROUPS else (order_table(order),)
+    return Section(
+        "tests", "A/B tests in this log", (*problems[:FEW], *said, *(found if is_few else found[:FEW])),
+        figures, (tests_table(tests),), DRAWN if figures else (),
+        (*metrics, *_checks(tests), metrics_table(tests)), "Checks, and all metrics",
+        (*problems[FEW:], *(() if is_few else (*found[FEW:], *verdicts)), tests.held_against),
+    )  # fmt: skip
+
+
+def _by_remedy(tests: RunTests, status: str) -> Iterator[str]:
+    """Yield what to do about tests, each remedy once with the tests that it is of."""
+    found: dict[str, list[str]] = {}
+    for one in tests.tests:
+        for row in one.checks:
+            if row["status"] == status and (row["remedy"] or status == FINDING):
+                found.setdefault(row["remedy"] or one.users["reason"] or "", []).append(one.name)
+    head = "No verdict on" if status == FINDING else "Caution:"
+    for remedy, names in found.items():
+        yield f"{head} {named(names)}: {visible(remedy, limit=300)}."
+
+
+def tests_table(tests: RunTests) -> ReportTable:
+    """Return the table of the tests, a row each."""
+    clicks, metric = capital(tests.tests[0].clicks), visible(tests.metric)
+    rows = [
+        {"test": one, "group": one.users["group"]} | dict(one.users)
+        | {name: None if one.offline is None else one.offline[name] for name in _JUDGED}
+        for one in tests.tests
+    ]  # fmt: skip
+    columns = (
+        ShownColumn("Verdict", lambda row: _verdict(row["test"])),
+        *under(
+            clicks,
+            ShownColumn(
+                "all sessions", lambda row: _share(row["test"].users, "difference", "ci_low", "ci_high")
+            ),
+            ShownColumn(
+                "judged rankings",
+                lambda row: _share(row["test"].users, "matched", "matched_low", "matched_high"),
+            ),
+        ),
+        ShownColumn(metric, lambda row: _share(row["test"].offline, "difference", "ci_low", "ci_high")),
+        *under("Judged", share("control", "judged_share_control"), share("treatment", "judged_share")),
+        *under("Sessions", field("control", "sessions_control"), field("treatment", "sessions")),
+        *under("Users", field("control", "users_control"), field("treatment", "users")),
+    )
+    return shown_table(
+        "tests", "The tests", rows, ShownColumn("Test", lambda row: row["test"].name), columns,
+        notes=(AS_SHARES,), explained=False,
+    )  # fmt: skip
+
+
+_JUDGED = ("judged_share_control", "judged_share")
+
+
+def _verdict(test: LogTest) -> str:
+    if test.problems:
+        return "problem"
+    if test.is_aa:
+        return "A/A"
+    return SHORT[test.verdict] if test.verdict else "none"
+
+
+def _share(row: object, *names: str) -> Cell:
+    if not isinstance(row, dict):
+        return Estimate(None, reason="nothing is judged")
+    value, low, high = relative(row, *names)
+    if value is None:
+        return Estimate(None, reason=visible(row["reason"] or "no value", limit=160))
+    return Share(value, low, high)
+
+
+def metrics_table(tests: RunTests) -> ReportTable:
+    """Return the table of all metrics of all tests, judges and depths."""
+    rows = tests.run.tables["experiments"]
+    names = {(one.users["experiment"], one.users["variant"]): one.name for one in tests.tests}
+    shown = rows.filter(judge=tests.judge).to_dicts()
+    first = ShownColumn("Metric", lambda row: visible(row["metric"]))
+    columns = (
+        *under("Mean", _number("control", "mean_control"), _number("treatment", "mean")),
+        *under("Difference", _number("", "difference"), _number("low", "ci_low"), _number("high", "ci_high")),
+        p_value("p", "p_value"),
+        *under(
+            "On judged rankings", _number("", "matched"), _number("low", "matched_low"),
+            _number("high", "matched_high"),
+        ),
+    )  # fmt: skip
+    return shown_table(
+        "experiments", "All metrics", shown, first, columns, data=rows, explained=False, group_head="Test",
+        group=lambda row: names[row["experiment"], row["variant"]],
+    )  # fmt: skip
+
+
+def _number(head: str, name: str) -> ShownColumn:
+    def cell(row: dict[str, float | None]) -> Cell:
+        value = row[name]
+        if value is None:
+            return Estimate(None, reason="not known, or not of this metric")
+        return Spelled(f"{value:.4g}".replace("-", MINUS), value)
+
+    return ShownColumn(head, cell)  # type: ignore[arg-type] # rows are dicts
+
+
+def _checks(tests: RunTests) -> tuple[ReportTable, ...]:
+    """Return the table of the checks that are not passed; none if all are."""
+    rows = tuple(
+        Row(
+            one.name, row["check"],
+            (row["status"], *(_number("", name).cell(row) for name in ("value", "limit")),
+             visible(row["remedy"], limit=300)),
+        )
+        for one in tests.tests
+        for row in one.checks
+    )  # fmt: skip
+    heads = ("Status", "Value", "Limit", "What to do")
+    data, title = tests.run.tables["experiment_checks"], "Checks of tests that are not passed"
+    table = ReportTable(
+        "experiment_checks", title, "Check", heads, rows, data=data, explained=False, group_head="Test"
+    )
+    return (table,) if rows else ()

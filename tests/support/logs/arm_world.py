@@ -1,0 +1,143 @@
+"""Logs of A/B tests: what was planted is known, and the tables of arms are counted from it by themselves."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.contracts.patterns import ARM_OUTCOMES, ARM_PATTERNS, ARM_USERS, ARMS
+from clickassay.core.settings import load_settings
+from clickassay.inputs.frames import Frame
+from clickassay.jobs.inputs import Sources
+from clickassay.jobs.patterns import log_to_patterns
+from clickassay.patterns.digests import configuration_id, digests_of_texts
+
+K, DAYS, FOLDS = 5, 7, 16
+START = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A test: what its treatments do to rankings and to users."""
+
+    name: str
+    arms: tuple[str, ...] = ("control", "new")
+    better: float = 0.0  # Share of queries whose ranking the treatment puts in order; below 0: upside down.
+    clicks: float = 0.0  # What the treatment adds to the probability of a click.
+    users: int = 400
+    shares: tuple[float, ...] = (0.5, 0.5)
+    unjudged: float = 0.0  # Share of queries where the treatment shows a result without a grade.
+    queries: int = 60  # Of the first queries; users of others search for one that nobody judged.
+
+
+@dataclass(frozen=True)
+class World:
+    """A log with tests, its judgments, and its pattern table with the tables of arms."""
+
+    searches: pl.DataFrame
+    clicks: pl.DataFrame
+    judgments: pl.DataFrame
+    table: object
+
+    def sources(self, **others):
+        """Return the judgments as a report takes them."""
+        return Sources(judgments=Frame(self.judgments), **others)
+
+
+def arm_world(*tests, seed=0, queries=60, judges=("",), **settings):
+    """Return the world of tests, each with users of its own who search one to four times on a day.
+
+    judges: names of judges; the second sees good results as better than the first. One without a name: none.
+    """
+    rng = np.random.default_rng(seed)
+    grades = rng.integers(0, 5, (queries, 2 * K))
+    base = np.array([rng.permutation(2 * K)[:K] for _ in range(queries)])
+    parts, number = [], 0
+    for test in tests:
+        arm = rng.choice(len(test.arms), test.users, p=test.shares)
+        searches = rng.integers(1, 5, test.users)
+        user = np.repeat(np.arange(test.users), searches)
+        place = np.arange(len(user)) - np.repeat(searches.cumsum() - searches, searches)
+        query = (rng.integers(0, queries, len(user)) * rng.random(len(user)) ** 0.5).astype(int)
+        shown = {name: rankings(rng, test, name, base, grades) for name in test.arms}
+        ranking = np.array([shown[test.arms[a]][q] for a, q in zip(arm[user], query, strict=True)])
+        graded = np.where(ranking < 2 * K, grades[query[:, None], ranking % (2 * K)], 1)
+        likely = (0.04 + 0.11 * graded) / np.arange(1, K + 1) ** 0.5
+        likely = likely + test.clicks * (arm[user] > 0)[:, None]
+        day = rng.integers(0, DAYS, test.users)[user]
+        parts += [
+            {
+                "experiment": test.name, "variant": test.arms[arm[one]], "user_id": f"{test.name}/{one}",
+                "search_id": number + at, "query": f"query {q}",
+                "timestamp": START + timedelta(days=int(day[at]), hours=2 * int(place[at])),
+                "results": [f"r{q}-{result}" for result in ranking[at]],
+                "mask": int((rng.random(K) < likely[at]) @ (1 << np.arange(K))),
+            }
+            for at, (one, q) in enumerate(zip(user, query, strict=True))
+        ]  # fmt: skip
+        number += len(user)
+    sessions = pl.DataFrame(parts)
+    clicks = [
+        (one["search_id"], one["timestamp"] + timedelta(seconds=10 + at), one["results"][at])
+        for one in parts
+        for at in range(K)
+        if one["mask"] >> at & 1
+    ]
+    clicks = pl.DataFrame(clicks, schema=["search_id", "timestamp", "url"], orient="row")
+    searches = sessions.drop("mask", "experiment", "variant")
+    table = log_to_patterns(
+        Sources(Frame(searches), Frame(clicks)), load_settings(depth=[K], folds=FOLDS, **settings)
+    )
+    arms = arm_tables(sessions)
+    return World(sessions.drop("mask"), clicks, judged(grades, judges), replace(table, **arms))
+
+
+def rankings(rng, test, arm, base, grades):
+    """Return the ranking of each query in an arm, as numbers of results; those from 2 K on have no grade."""
+    if arm == test.arms[0]:
+        return base
+    shown = base.copy()
+    for query in range(len(base)):
+        if rng.random() < abs(test.better):
+            order = np.argsort(-np.sign(test.better) * grades[query][base[query]], kind="stable")
+            shown[query] = base[query][order]
+        if rng.random() < test.unjudged:
+            shown[query, -1] = 2 * K
+    return shown
+
+
+def judged(grades, judges):
+    """Return the grades of all results by each judge."""
+    rows = []
+    for place, judge in enumerate(judges):
+        for (query, result), grade in np.ndenumerate(grades):
+            own = int(grade) if place == 0 else 4 * int(grade >= 3)
+            rows.append(
+                {"query": f"query {query}", "url": f"r{query}-{result}", "grade": own, "judge": judge}
+            )
+    frame = pl.DataFrame(rows)
+    return frame if judges != ("",) else frame.drop("judge")
+
+
+def arm_tables(sessions):
+    """Return the tables of arms of sessions, one search each, counted by themselves."""
+    ids = {
+        (query, *results): configuration_id("all", query, results)
+        for query, results in sessions.select("query", "results").rows()
+    }
+    digests = digests_of_texts(sessions["user_id"])
+    rows = sessions.with_columns(
+        pl.Series("fold", digests % FOLDS), pl.Series("digest", digests.astype(np.uint64)),
+        pl.Series("configuration_id", [ids[q, *r] for q, r in sessions.select("query", "results").rows()]),
+        click_mask="mask", day=pl.col("timestamp").dt.date(), signal=pl.lit("click"),
+    )  # fmt: skip
+
+    def counted(form):
+        return form.canonical(rows.group_by(form.key).agg(sessions=pl.len()))
+
+    users = rows.select("experiment", "variant", "digest").unique()
+    return {
+        "arms": counted(ARMS), "arm_outcomes": ARM_OUTCOMES.empty(), "arm_patterns": counted(ARM_PATTERNS),
+        "arm_users": ARM_USERS.canonical(users),
+    }  # fmt: skip
