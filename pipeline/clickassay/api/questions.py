@@ -348,11 +348,11 @@ def experiments(
         Help(
             "Past A/B tests, a row each: columns experiment, difference (of what users did), its error, and "
             "the difference of each offline metric.",
-            also="Path, SQL or frame, as `run` takes its tables.",
+            also="Path, SQL or frame, as `run` takes its tables; or a run whose log has A/B tests.",
             is_option=False,
         ),
     ],
-    *,
+    *more: Annotated[Table, Help("Further sheets and runs, which are joined.", is_option=False)],
     metric: Annotated[
         Names,
         Help(
@@ -374,12 +374,13 @@ def experiments(
 ) -> "ExperimentsResult":
     """Learn from past A/B tests whether an offline metric tells better changes from worse.
 
-    All differences are treatment minus control.
+    All differences are treatment minus control. Tests of a run count if their data checks passed.
 
     Raises
     ------
     InputError, SettingsError
-        If a column is missing, a value cannot be read, a test occurs twice, or a name is unknown.
+        If a column is missing, a value cannot be read, a test occurs twice, a name is unknown, or no test of
+        a run counts.
 
     Examples
     --------
@@ -387,17 +388,25 @@ def experiments(
     >>> found.answer
     'NDCG tells better tests from worse'
     """
-    from clickassay.api.studies.experiments import ExperimentsResult
+    from clickassay.api.studies.experiments import ExperimentsResult, run_given, tests_in
     from clickassay.core.settings.texts import pairs_of
-    from clickassay.studies.experiments.sheet import read_sheet
+    from clickassay.studies.experiments.sheet import joined_sheets, read_sheet
     from clickassay.studies.experiments.words import compared
 
     if not 0 <= margin <= 100:
         raise SettingsError(f"--margin {margin:g}: expected points of pairs in order, 0 to 100, e.g. 5")
-    source = source_of(tests)
-    if source is None:
-        raise SettingsError("past tests are missing: give a file, SQL or a frame")
+    given = (tests, *more)
+    if any(one is None for one in given):
+        raise SettingsError("past tests are missing: give a file, SQL, a frame or a run")
     columns = pairs_of(column) if isinstance(column, Mapping) else several(column)
+    sheets = []
     with progress_of(progress) as told:
-        sheet = read_sheet(source, metrics=several(metric), level=level, column=columns, progress=told)
-    return ExperimentsResult(compared(sheet, current, margin / 100))
+        for one in given:
+            if (run := run_given(one)) is not None:
+                found = tests_in(run)
+                current = current or found.metric
+                sheets.append(found.sheet(several(metric)))
+            elif (source := source_of(one)) is not None:
+                names = several(metric)
+                sheets.append(read_sheet(source, metrics=names, level=level, column=columns, progress=told))
+    return ExperimentsResult(compared(joined_sheets(sheets), current, margin / 100))

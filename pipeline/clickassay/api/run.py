@@ -46,6 +46,7 @@ from clickassay.studies.experiments.of_run import RunTests
 from clickassay.studies.questions import ask, sql_of
 
 if TYPE_CHECKING:
+    from clickassay.api.log_tests import LogTestResult
     from clickassay.report.build import Report
 
 _TABLES = tuple(table.name for table in (*RUN_TABLES, *TABLES_OF_TESTS))
@@ -280,6 +281,19 @@ class RunResult(Result):
             folder = scratch_folder("the run")
             write_tables(self.found_run, folder)
             return ask(folder, sql_of(sql))
+
+    @for_python
+    def test(self, name: str) -> "LogTestResult":
+        """Return one A/B test of the log in full: verdict, checks and all metrics.
+
+        Raises
+        ------
+        SettingsError
+            If the log has no such test.
+        """
+        from clickassay.api.log_tests import LogTestResult  # noqa: PLC0415 - beside its use
+
+        return LogTestResult(self._tests.only(name))
 
     @for_python
     def chart(self, name: str = RANKING) -> Chart:

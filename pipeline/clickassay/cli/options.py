@@ -152,10 +152,13 @@ def _type_of(kind: Any) -> Any:  # noqa: ANN401 - a type
     return Path | None if {Any, Path} & kinds.keys() else kind
 
 
-def asked(function: Callable[..., R], given: Mapping[str, Any], **more: Any) -> R:  # noqa: ANN401
-    """Call a function of Python with what options gave; what they did not give has its default there."""
+def asked(function: Callable[..., R], given: Mapping[str, Any], *first: Any, **more: Any) -> R:  # noqa: ANN401
+    """Call a function of Python with what options gave; what they did not give has its default there.
+
+    first: its first arguments.
+    """
     plain: Callable[..., R] = inspect.unwrap(function)
-    return plain(**{name: one for name, one in given.items() if one is not None}, **more)
+    return plain(*first, **{name: one for name, one in given.items() if one is not None}, **more)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

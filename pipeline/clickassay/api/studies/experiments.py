@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from clickassay.api.run import Chart
@@ -16,7 +17,11 @@ from clickassay.core.errors import ReportError
 from clickassay.core.files.tables import write_tables
 from clickassay.core.provenance import versions
 from clickassay.core.text.words import did_you_mean
+from clickassay.findings.draw import draw_findings
+from clickassay.findings.run import Run, run_at
+from clickassay.patterns.places import Place, place_of
 from clickassay.report.writers.page import write_study
+from clickassay.studies.experiments.of_run import RunTests
 from clickassay.studies.experiments.report import (
     build_experiments_report,
     order_figures,
@@ -24,6 +29,19 @@ from clickassay.studies.experiments.report import (
     tests_figures,
 )
 from clickassay.studies.experiments.words import Experiments, answer, read_sentence, sentences
+
+
+def run_given(given: Any) -> Run | None:  # noqa: ANN401 - a run, a place or a table
+    """Return a run that is given, or lies in a folder; None for all else."""
+    if hasattr(given, "found_run"):
+        return run_at(given.found_run)
+    is_run = isinstance(given, str | Path) and Path(given).is_dir() and place_of(Path(given)) is Place.RUN
+    return run_at(Path(given)) if is_run else None
+
+
+def tests_in(run: Run) -> RunTests:
+    """Return the A/B tests of the log of a run."""
+    return RunTests.of(run, draw_findings(run, np.random.default_rng(0)))
 
 
 class ExperimentsResult(SavedResult):

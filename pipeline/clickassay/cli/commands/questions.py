@@ -1,5 +1,6 @@
 """Questions about finished runs: `clickassay diff`, `check`, `power`, `audit` and `learn`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from clickassay.cli.console import conclude, say, show, write_frame, write_json
 from clickassay.cli.exit import ExitCode, command_line
 from clickassay.cli.inputs import Given as Inputs
 from clickassay.cli.inputs import ProjectRuns, inputs_of, project_runs
-from clickassay.cli.options import FORCE, JSON, QUIET, Format, TablesOut, asked, options_of
+from clickassay.cli.options import FORCE, JSON, OF_STORE, QUIET, Format, TablesOut, asked, options_of
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
@@ -218,6 +219,12 @@ def audit(
 def experiments(
     *,
     inputs: Annotated[Inputs, inputs_of("past_tests", metavar="TESTS")],
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN", help="Runs, and further sheets, to join."), OF_STORE
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEST", help="Show one A/B test of the run in full.")
+    ] = None,
     settings: Annotated[Settings, settings_of("column", "current")],
     given: Annotated[Given, options_of(questions.experiments)],
     output: TablesOut,
@@ -227,19 +234,27 @@ def experiments(
     """Learn from past A/B tests whether an offline metric tells better changes from worse.
 
     A row for each test: experiment, difference and error (or ci_low and ci_high, or p_value) of what users
-    did, and the difference of each offline metric; group: tests of one idea. --out also writes a report.
+    did, and the difference of each offline metric; group: tests of one idea. Instead of a sheet, or beside
+    it: runs whose logs have A/B tests. --out also writes a report.
 
     Examples
     --------
         clickassay experiments past_tests.csv --current NDCG
 
         clickassay experiments past_tests.csv --column past_tests.difference=purchases --out past-tests
+
+        clickassay experiments past_tests.csv reports/june reports/july
+
+        clickassay experiments reports/june --name new_ranker
     """
-    source = inputs.needed("past_tests")
-    output.check(*([source] if isinstance(source, str) else []))
+    sources = [inputs.needed("past_tests"), *(more or ())]
+    if name is not None:
+        _one_test(sources, name, form)
+        return
+    output.check(*(one for one in sources if isinstance(one, str)))
     with shown_progress(quiet=quiet) as progress:
         found = asked(
-            questions.experiments, given, tests=source, current=settings.current, column=settings.column,
+            questions.experiments, given, *sources, current=settings.current, column=settings.column,
             progress=progress,
         )  # fmt: skip
         output.write(found)
@@ -248,6 +263,20 @@ def experiments(
         return
     show(found.parts())
     output.tell("Report", "report.html")
+
+
+def _one_test(places: Sequence[object], name: str, form: Format) -> None:
+    from clickassay.api.run import open_run
+
+    if len(places) > 1 or not isinstance(places[0], str):
+        raise SettingsError(
+            "--name shows a test of one run: name its folder, e.g. `experiments reports/june`"
+        )
+    found = open_run(Path(places[0])).test(name)
+    if form.for_programs:
+        write_frame(found.tables["experiments"], csv=True) if form.csv else write_json(found.facts)
+        return
+    show(found.parts())
 
 
 def learn(

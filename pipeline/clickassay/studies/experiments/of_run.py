@@ -1,18 +1,21 @@
 """What a run says of the A/B tests of its log, in sentences; nothing of it changes the decision of a run."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.run import TABLES_OF_TESTS
+from clickassay.core.errors import SettingsError
 from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.core.text.words import (
     MISSING,
     capital,
+    did_you_mean,
     listed,
     number,
     percent,
@@ -247,9 +250,38 @@ class RunTests:
     @cached_property
     def order(self) -> Experiments | None:
         """What metrics say of tests; None where the metric has no test."""
-        if self.metric not in self.past.metrics:
-            return None
-        return compared(Sheet(self.past, "", (), ()), self.metric, SAME)
+        return compared(self.sheet(), self.metric, SAME) if self.metric in self.past.metrics else None
+
+    def sheet(self, metrics: Sequence[str] = ()) -> Sheet:
+        """Return the tests that count, as past tests.
+
+        metrics: offline metrics; none = all.
+
+        Raises SettingsError if no test counts, or a metric is not there.
+        """
+        past, name = self.past, self.run.called
+        if not past.metrics:
+            why = self.tests[0].sentence if self.tests else "its log has no A/B test, or nothing is judged"
+            raise SettingsError(f"{name}: no test to compare metrics on; {why.rstrip('.')}")
+        for one in metrics:
+            if one not in past.metrics:
+                raise SettingsError(
+                    f"--metric {one}: no such metric in {name}; {did_you_mean(one, past.metrics)}"
+                )
+        kept = tuple(dict.fromkeys(metrics)) or past.metrics
+        values = past.values[:, [past.metrics.index(one) for one in kept]]
+        return Sheet(replace(past, metrics=kept, values=values), "", (), (), self.run.click)
+
+    def only(self, name: str) -> "RunTests":
+        """Return one test, with all its variants.
+
+        Raises SettingsError if it is not there.
+        """
+        known = self.run.tables["experiments"]["experiment"].unique().sort()
+        if name not in known:
+            raise SettingsError(f"{self.run.called}: no A/B test {name!r}; {did_you_mean(name, known)}")
+        own = {form.name: self.run.tables[form.name].filter(experiment=name) for form in TABLES_OF_TESTS}
+        return replace(self, run=replace(self.run, tables={**self.run.tables, **own}))
 
     @property
     def is_finding(self) -> bool:

@@ -22,7 +22,7 @@ from clickassay.inputs.staging.sources import Source, staged
 from clickassay.inputs.tables import WholeInput, read_input
 from clickassay.inputs.text.grades import spelled_number
 from clickassay.inputs.types import NO_VALUE
-from clickassay.studies.experiments.order import PastTests
+from clickassay.studies.experiments.order import PastTests, joined
 
 WHAT = "past_tests"
 
@@ -47,11 +47,31 @@ class Sheet:
     errors_from: str  # Columns that the errors come from; empty where there are none.
     ignored: tuple[str, ...]  # Columns that are not read.
     left_out: tuple[str, ...]  # Tests without a difference of users.
+    click: str = ""  # What users are measured by in tests of runs; empty where there are none.
 
     @property
     def without_error(self) -> int:
         """Tests that count in the order alone: it is not known whether they moved users."""
         return int(np.isnan(self.tests.p_value).sum())
+
+
+def joined_sheets(sheets: Sequence[Sheet]) -> Sheet:
+    """Return the tests of several sheets and runs as one sheet.
+
+    Raises SettingsError if two tests have the same name, or runs measure users by different metrics.
+    """
+    clicks = sorted({one.click for one in sheets if one.click})
+    if len(clicks) > 1:
+        raise SettingsError(
+            f"runs measure users by {listed(map(visible, clicks))}; make them with the same --click-metric"
+        )
+    read, ignored, left_out = (
+        tuple(dict.fromkeys(name for one in sheets for name in names(one)))
+        for names in (
+            lambda one: filter(None, [one.errors_from]), lambda one: one.ignored, lambda one: one.left_out
+        )
+    )  # fmt: skip
+    return Sheet(joined([one.tests for one in sheets]), listed(read), ignored, left_out, "".join(clicks))
 
 
 @with_scratch()

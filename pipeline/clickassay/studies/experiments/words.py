@@ -179,6 +179,11 @@ def cautions(found: Experiments) -> Iterator[str]:
             f"{plural(sheet.without_error, 'test')} without a usable error: only the order of tests includes "
             f"{'it' if sheet.without_error == 1 else 'them'}."
         )
+    if sheet.click and sheet.errors_from:
+        yield (
+            f"Caution: runs have differences of {visible(sheet.click)} as they are, not in per cent of "
+            "control; check that the sheet has them too."
+        )
     if sheet.left_out:
         yield f"Excluded, without a difference of users: {_named(sheet.left_out)}."
     if row["left_out"]:
@@ -220,7 +225,9 @@ def read_sentence(found: Experiments) -> str:
     """Say which columns were read as what, and which were not."""
     sheet = found.sheet
     columns = f"column{'s' if ' ' in sheet.errors_from else ''} {sheet.errors_from}"
-    errors = f"errors from {columns}" if sheet.errors_from else "no errors"
+    errors = f"errors from {columns}" if sheet.errors_from else "" if sheet.click else "no errors"
+    of_runs = f"runs: differences of {visible(sheet.click)}, errors by groups of users" if sheet.click else ""
+    errors = "; ".join(filter(None, [errors, of_runs]))
     ignored = (
         f"; ignored columns: {_named(one or '(no name)' for one in sheet.ignored)}" if sheet.ignored else ""
     )
