@@ -38,10 +38,9 @@ def with_tests(run: Run, findings: Findings, table: StagedTable, progress: Progr
     progress(Event(f"comparing the arms of {len(tables.experiments)} A/B tests"))
     shown = _rankings(table, tables, depth)
     lists = with_unit(shown.drop("configuration_id").unique().sort("cut"), run.tables["queries"])
-    rankings = Rankings.of(
-        lists.rename({"cut": "configuration_id"}), run.tables["configurations"],
-        tuple(dict.fromkeys([*run.editorial, metric])), depth, settings,
-    )  # fmt: skip
+    values = run.tables["configurations"]
+    metrics = [name for name in dict.fromkeys([*run.editorial, metric]) if name in values.columns]
+    rankings = Rankings.of(lists.rename({"cut": "configuration_id"}), values, metrics, depth, settings)
     options = LogOptions(
         metric, run.click, min_users=settings.min_users, ratings=tuple(sorted(settings.ratings)),
         every_ranking=table.judged_queries is None,

@@ -20,7 +20,6 @@ from clickassay.core.text.words import (
     number,
     percent,
     plural,
-    sentence,
     signed,
     visible,
 )
@@ -42,6 +41,7 @@ from clickassay.studies.experiments.words import (
 )
 
 Row = Mapping[str, Any]
+KEY = ["experiment", "variant"]
 
 SAME = 0.05
 """Difference of shares of pairs in order that is too small to matter, unless another is asked for."""
@@ -52,12 +52,12 @@ FEW = 5
 SHORT = {
     "agree": "agree",
     "contradict": "contradict",
-    "offline_only": "only the metric",
-    "online_only": "only users",
-    "neither": "no clear difference",
-    "unequally_judged": "unequally judged",
+    "offline_only": "only {metric} changed",
+    "online_only": "only {clicks} changed",
+    "neither": "no clear change",
+    "unequally_judged": "judged unequally",
 }
-"""What verdicts are called in a table."""
+"""What verdicts are called."""
 
 SAID = {
     "agree": "{change}, and {metric} says {better} too ({size}); {reason}.",
@@ -75,7 +75,7 @@ _ENTRY = (
     "users_control", "users", "sessions_control", "sessions", "judged_share_control", "judged_share",
 )  # fmt: skip
 _DIFFERENCE = ("mean_control", "mean", "difference", "ci_low", "ci_high", "p_value")
-_MATCHED = ("matched", "matched_low", "matched_high")
+_USERS = (*_DIFFERENCE, "moved", "matched", "matched_low", "matched_high")
 
 
 def metric_of_tests(run: Run, findings: Findings) -> str:
@@ -110,8 +110,14 @@ class LogTest:
     @property
     def verdict(self) -> str | None:
         """The verdict on the metric."""
-        verdict: str | None = None if self.offline is None else self.offline["verdict"]
-        return verdict
+        return None if self.offline is None else self.offline["verdict"]
+
+    @property
+    def short(self) -> str:
+        """The verdict in a few words, or why there is none."""
+        if self.problems or self.is_aa or self.verdict is None:
+            return "problem" if self.problems else "A/A" if self.is_aa else "none"
+        return SHORT[self.verdict].format(metric=visible(self.metric), clicks=signal_words(self.click))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -120,19 +126,13 @@ class LogTest:
         return tuple(row["remedy"] or hidden for row in self.checks if row["status"] == FINDING)
 
     @property
-    def treatment(self) -> str:
-        """The name of the treatment, in quotes."""
-        return f"“{visible(self.users['variant'])}”"
-
-    @property
     def entry(self) -> dict[str, Any]:
         """The test in ``summary.json``."""
         row = self.users if self.offline is None else self.offline
         offline = {f"offline_{name}": None if self.offline is None else row[name] for name in _DIFFERENCE}
-        of_users = {name: self.users[name] for name in (*_DIFFERENCE, *_MATCHED, "moved")}
-        told = {name: row[name] for name in _ENTRY}
         also = {"metric": self.metric, "click_metric": self.click, "sentence": self.sentence}
-        return told | also | of_users | offline
+        users = {name: self.users[name] for name in _USERS}
+        return {name: row[name] for name in _ENTRY} | users | offline | also
 
     @property
     def sentence(self) -> str:
@@ -143,35 +143,25 @@ class LogTest:
         if self.users["difference"] is None:
             return f"No numbers: {self.users['reason'] or 'an arm has no sessions'}."
         if self.is_aa:
-            return f"A/A test: {self.clicks} {self.of_users}."
+            return f"A/A test: {self.change}."
         if self.verdict is None:
             return f"{self.change}; no verdict: {row['reason'] or 'nothing is judged'}."
         control, own = row["judged_share_control"], row["judged_share"]
         return SAID[self.verdict].format(
-            change=self.change, treatment=self.treatment, metric=visible(self.metric), size=size(row),
+            change=self.change, treatment=quoted(row["variant"]), metric=visible(self.metric), size=size(row),
             better="better" if (row["difference"] or 0) > 0 else "worse", reason=row["reason"],
             control=percent(control, 0), own=percent(own, 0),
-            lacks=self.treatment if own < control else f"“{visible(self.users['control'])}”",
+            lacks=quoted(row["variant" if own < control else "control"]),
         )  # fmt: skip
-
-    @property
-    def clicks(self) -> str:
-        """What users did, in a word or two."""
-        return signal_words(self.click)
-
-    @property
-    def of_users(self) -> str:
-        """The difference of users, a share of control's mean."""
-        return size(self.users)
 
     @property
     def change(self) -> str:
         """What users did."""
-        users = self.users
-        if users["ci_low"] is None or users["ci_low"] <= 0 <= users["ci_high"]:
-            return f"{capital(self.clicks)} did not clearly change with {self.treatment} ({self.of_users})"
-        rose = "rose" if users["difference"] > 0 else "fell"
-        return f"{capital(self.clicks)} {rose} with {self.treatment} ({self.of_users})"
+        low, high = self.users["ci_low"], self.users["ci_high"]
+        rose = "rose" if self.users["difference"] > 0 else "fell"
+        rose = "did not clearly change" if low is None or low <= 0 <= high else rose
+        clicks = capital(signal_words(self.click))
+        return f"{clicks} {rose} with {quoted(self.users['variant'])} ({size(self.users)})"
 
 
 def relative(row: Row, *names: str) -> tuple[float | None, ...]:
@@ -182,19 +172,19 @@ def relative(row: Row, *names: str) -> tuple[float | None, ...]:
 
 def size(row: Row) -> str:
     """Return a difference with its 95% CI: in per cent of control's mean, else as it is."""
-    ends = ("difference", "ci_low", "ci_high")
-    if row["difference"] is None:
+    names = ("difference", "ci_low", "ci_high")
+    shares = [None if one is None else 100 * one for one in relative(row, *names)]
+    sign, decimals = ("", 3) if shares[0] is None else ("%", 1)
+    value, low, high = [row[name] for name in names] if shares[0] is None else shares
+    if value is None:
         return MISSING
-    shares = relative(row, *ends)
-    is_share, decimals = shares[0] is not None, 1 if shares[0] is not None else 3
-    value, low, high = (
-        ((None if one is None else 100 * one) for one in shares) if is_share else map(row.get, ends)
-    )
-    sign = "%" if is_share else ""
-    interval = "no interval"
-    if low is not None and high is not None:
-        interval = f"95% CI {number(low, decimals)} to {number(high, decimals)}"
-    return f"{signed(value or 0.0, decimals)}{sign}, {interval}"
+    ends = "no interval" if low is None else f"95% CI {number(low, decimals)} to {number(high, decimals)}"
+    return f"{signed(value, decimals)}{sign}, {ends}"
+
+
+def quoted(name: str) -> str:
+    """Return a name of the user in quotes."""
+    return f"“{visible(name)}”"
 
 
 @dataclass(frozen=True)
@@ -218,14 +208,14 @@ class RunTests:
 
     def by_judge(self, judge: str) -> tuple[LogTest, ...]:
         """Return the tests with the grades of a judge."""
-        rows, key = self.run.tables["experiments"].filter(judge=judge), ["experiment", "variant"]
+        rows = self.run.tables["experiments"].filter(judge=judge)
         offline, users = (
             rows.filter(kind=kind, metric=metric)
             for kind, metric in (("editorial", self.metric), ("click", self.run.click))
         )
-        said = offline.rows_by_key(key, named=True, include_key=True)
+        said = offline.rows_by_key(KEY, named=True, include_key=True)
         checks = self.run.tables["experiment_checks"].filter(pl.col("status").is_in([FINDING, CAUTION]))
-        wrong = checks.sort("status", descending=True).rows_by_key(key, named=True, include_key=True)
+        wrong = checks.sort("status", descending=True).rows_by_key(KEY, named=True, include_key=True)
         arms = Counter(users["experiment"])
         return tuple(
             LogTest(
@@ -309,25 +299,18 @@ class RunTests:
         if len(self.tests) == 1:
             (only,) = self.tests
             return (f"1 A/B test (“{only.name}”): {only.sentence}",)
-        return tuple(filter(None, (f"{plural(len(self.tests), 'A/B test')}: {self.counts}", excluded)))
+        return tuple(filter(None, (f"{plural(len(self.tests), 'A/B test')}, {self.counts}", excluded)))
 
     @property
     def counts(self) -> str:
         """How many tests have which verdict, with their names."""
-        metric, clicks = visible(self.metric), signal_words(self.run.click)
-        words = {
-            "agree": f"{metric} and {clicks} agree in",
-            "contradict": f"{metric} and {clicks} contradict each other in",
-            "offline_only": f"only {metric} clearly changed in",
-            "online_only": f"only {clicks} clearly changed in",
-            "neither": "neither clearly changed in",
-            "unequally_judged": "arms are judged unequally in",
-        }
-        parts = []
-        for kind, text in words.items():
-            names = [one.name for one in self.tests if one.verdict == kind]
-            parts += [f"{text} {len(names)} ({named(names)})"] if names else []
-        return sentence("; ".join(parts)) if parts else "none has a verdict."
+        parts = [
+            f"{own[0].short} in {len(own)} ({named([one.name for one in own])})"
+            for kind in SHORT
+            if (own := [one for one in self.tests if one.verdict == kind])
+        ]
+        said = f"{visible(self.metric)} against {signal_words(self.run.click)}: {'; '.join(parts)}."
+        return said if parts else "none has a verdict."
 
     @property
     def calibration(self) -> str:
@@ -347,27 +330,26 @@ class RunTests:
         if not self.tests:
             return
         metric = visible(self.metric)
-        own = {(one.users["experiment"], one.users["variant"]): one for one in self.tests}
+        own = {tuple(one.users[name] for name in KEY): one for one in self.tests}
         rows = self.run.tables["experiment_judges"].filter(editorial_metric=self.metric)
         for row in rows.filter((pl.col("favours_low") > 0) | (pl.col("favours_high") < 0)).to_dicts():
-            test = own[row["experiment"], row["variant"]]
+            name, variant = quoted(own[row["experiment"], row["variant"]].name), quoted(row["variant"])
             more, less = ("b", "a") if row["favours"] > 0 else ("a", "b")
             most, least = row[f"difference_{more}"], row[f"difference_{less}"]
             times = f", {most / least:.1f} times as much" if least > 0 else ""
             yield (
-                f"“{test.name}”: judge {visible(row[f'judge_{more}'])} favours {test.treatment} more than "
+                f"{name}: judge {visible(row[f'judge_{more}'])} favours {variant} more than "
                 f"judge {visible(row[f'judge_{less}'])}. On rankings that both judged, {metric} changed by "
                 f"{signed(most)} and {signed(least)}{times}."
             )
         for judge in self.run.tables["experiments"]["judge"].unique().sort():
-            other = [
-                f"“{one.name}” {SHORT[one.verdict]}"
+            others = [
+                f"{quoted(one.name)} {one.short}"
                 for one in (self.by_judge(judge) if judge != self.judge else ())
-                if one.verdict is not None
-                and one.verdict != own[one.users["experiment"], one.users["variant"]].verdict
+                if one.verdict not in (None, own[one.users["experiment"], one.users["variant"]].verdict)
             ]
-            if other:
-                yield f"With the grades of {visible(judge)}, verdicts differ: {listed(other[:FEW])}."
+            if others:
+                yield f"With the grades of {visible(judge)}, verdicts differ: {listed(others[:FEW])}."
 
     @property
     def held_against(self) -> str:
@@ -382,5 +364,5 @@ class RunTests:
 
 def named(names: list[str]) -> str:
     """Return names of tests; of many the first, and how many others."""
-    names, more = [f"“{name}”" for name in names], len(names) - FEW
+    names, more = list(map(quoted, names)), len(names) - FEW
     return listed(names) if more <= 1 else listed([*names[:FEW], f"{more} more"])

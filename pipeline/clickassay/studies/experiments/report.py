@@ -87,9 +87,9 @@ def tests_table(found: Experiments) -> ReportTable:
         Row(
             "" if tests.ideas[at] == name else visible(tests.ideas[at]), visible(name),
             (
-                _difference(tests.difference[at]), _difference(tests.error[at]),
+                difference_cell(tests.difference[at]), difference_cell(tests.error[at]),
                 "unknown" if np.isnan(tests.p_value[at]) else "yes" if moved else "no",
-                *(_difference(tests.values[at, column]) for column in columns),
+                *(difference_cell(tests.values[at, column]) for column in columns),
             ),
         )
         for at, (name, moved) in enumerate(zip(tests.names, tests.moved, strict=True))
@@ -102,8 +102,9 @@ def tests_table(found: Experiments) -> ReportTable:
     )  # fmt: skip
 
 
-def _difference(value: float) -> Cell:
-    if not np.isfinite(value):
+def difference_cell(value: float | None) -> Cell:
+    """Return the cell of a number of any size."""
+    if value is None or not np.isfinite(value):
         return Estimate(None, reason="not given, or not usable")
     return Spelled(f"{value:.3g}".replace("-", MINUS), float(value))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from clickassay.core.text.words import MINUS, capital, visible
+from clickassay.core.text.words import capital, visible
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import Run
@@ -13,17 +13,17 @@ from clickassay.report.tables import (
     Row,
     Share,
     ShownColumn,
-    Spelled,
     field,
     p_value,
     share,
     shown_table,
     under,
 )
+from clickassay.report.verdict.sentences import signal_words
 from clickassay.studies.experiments.checks import CAUTION, FINDING
-from clickassay.studies.experiments.of_run import FEW, SHORT, LogTest, RunTests, named, relative
+from clickassay.studies.experiments.of_run import FEW, RunTests, named, relative
 from clickassay.studies.experiments.order import FEWEST_GROUPS
-from clickassay.studies.experiments.report import DRAWN, order_table, tests_figures
+from clickassay.studies.experiments.report import DRAWN, difference_cell, order_table, tests_figures
 
 AS_SHARES = "Differences: treatment minus control, as shares of control's mean, with 95% CIs."
 
@@ -67,14 +67,14 @@ def _by_remedy(tests: RunTests, status: str) -> Iterator[str]:
 
 def tests_table(tests: RunTests) -> ReportTable:
     """Return the table of the tests, a row each."""
-    clicks, metric = capital(tests.tests[0].clicks), visible(tests.metric)
+    clicks, metric = capital(signal_words(tests.run.click)), visible(tests.metric)
     rows = [
         {"test": one, "group": one.users["group"]} | dict(one.users)
         | {name: None if one.offline is None else one.offline[name] for name in _JUDGED}
         for one in tests.tests
     ]  # fmt: skip
     columns = (
-        ShownColumn("Verdict", lambda row: _verdict(row["test"])),
+        ShownColumn("Verdict", lambda row: row["test"].short),
         *under(
             clicks,
             ShownColumn(
@@ -97,14 +97,6 @@ def tests_table(tests: RunTests) -> ReportTable:
 
 
 _JUDGED = ("judged_share_control", "judged_share")
-
-
-def _verdict(test: LogTest) -> str:
-    if test.problems:
-        return "problem"
-    if test.is_aa:
-        return "A/A"
-    return SHORT[test.verdict] if test.verdict else "none"
 
 
 def _share(row: object, *names: str) -> Cell:
@@ -138,13 +130,7 @@ def metrics_table(tests: RunTests) -> ReportTable:
 
 
 def _number(head: str, name: str) -> ShownColumn:
-    def cell(row: dict[str, float | None]) -> Cell:
-        value = row[name]
-        if value is None:
-            return Estimate(None, reason="not known, or not of this metric")
-        return Spelled(f"{value:.4g}".replace("-", MINUS), value)
-
-    return ShownColumn(head, cell)  # type: ignore[arg-type] # rows are dicts
+    return ShownColumn(head, lambda row: difference_cell(row[name]))
 
 
 def _checks(tests: RunTests) -> tuple[ReportTable, ...]:
@@ -152,7 +138,7 @@ def _checks(tests: RunTests) -> tuple[ReportTable, ...]:
     rows = tuple(
         Row(
             one.name, row["check"],
-            (row["status"], *(_number("", name).cell(row) for name in ("value", "limit")),
+            (row["status"], difference_cell(row["value"]), difference_cell(row["limit"]),
              visible(row["remedy"], limit=300)),
         )
         for one in tests.tests
