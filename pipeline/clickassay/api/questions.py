@@ -404,8 +404,8 @@ def experiments(
         for one in given:
             if (run := run_given(one)) is not None:
                 found = tests_in(run)
-                current = current or found.metric
                 sheets.append(found.sheet(several(metric)))
+                current = current or (found.metric if found.metric in sheets[-1].tests.metrics else None)
             elif (source := source_of(one)) is not None:
                 names = several(metric)
                 sheets.append(read_sheet(source, metrics=names, level=level, column=columns, progress=told))

@@ -23,12 +23,12 @@ class Planted:
 
     name: str
     arms: tuple[str, ...] = ("control", "new")
-    better: float = 0.0  # Share of queries whose ranking the treatment puts in order; below 0: upside down.
+    # Share of queries whose ranking each treatment puts in order; below 0: upside down.
+    better: tuple[float, ...] = (0.0,)
     clicks: float = 0.0  # What the treatment adds to the probability of a click.
     users: int = 400
     shares: tuple[float, ...] = (0.5, 0.5)
     unjudged: float = 0.0  # Share of queries where the treatment shows a result without a grade.
-    queries: int = 60  # Of the first queries; users of others search for one that nobody judged.
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,10 @@ def arm_world(*tests, seed=0, queries=60, judges=("",), **settings):
         user = np.repeat(np.arange(test.users), searches)
         place = np.arange(len(user)) - np.repeat(searches.cumsum() - searches, searches)
         query = (rng.integers(0, queries, len(user)) * rng.random(len(user)) ** 0.5).astype(int)
-        shown = {name: rankings(rng, test, name, base, grades) for name in test.arms}
+        shown = {
+            name: rankings(rng, better, test.unjudged, base, grades)
+            for name, better in zip(test.arms[1:], test.better * len(test.arms), strict=False)
+        } | {test.arms[0]: base}
         ranking = np.array([shown[test.arms[a]][q] for a, q in zip(arm[user], query, strict=True)])
         graded = np.where(ranking < 2 * K, grades[query[:, None], ranking % (2 * K)], 1)
         likely = (0.04 + 0.11 * graded) / np.arange(1, K + 1) ** 0.5
@@ -93,16 +96,14 @@ def arm_world(*tests, seed=0, queries=60, judges=("",), **settings):
     return World(sessions.drop("mask"), clicks, judged(grades, judges), replace(table, **arms))
 
 
-def rankings(rng, test, arm, base, grades):
-    """Return the ranking of each query in an arm, as numbers of results; those from 2 K on have no grade."""
-    if arm == test.arms[0]:
-        return base
+def rankings(rng, better, unjudged, base, grades):
+    """Return the ranking of each query in a treatment, as numbers of results; the last one has no grade."""
     shown = base.copy()
     for query in range(len(base)):
-        if rng.random() < abs(test.better):
-            order = np.argsort(-np.sign(test.better) * grades[query][base[query]], kind="stable")
+        if rng.random() < abs(better):
+            order = np.argsort(-np.sign(better) * grades[query][base[query]], kind="stable")
             shown[query] = base[query][order]
-        if rng.random() < test.unjudged:
+        if rng.random() < unjudged:
             shown[query, -1] = 2 * K
     return shown
 

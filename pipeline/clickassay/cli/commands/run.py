@@ -45,8 +45,8 @@ def run(
 ) -> None:
     """Build the report from logs and judgments.
 
-    Exit code 1 if a data check found a problem, or too few results are judged for any correlation; the output
-    says what to do first.
+    Exit code 1 if a check of the data, or of an A/B test declared by --test, found a problem, or too few
+    results are judged for any correlation; the output says what to do first.
 
     Examples
     --------
@@ -68,7 +68,9 @@ def report(
     inputs: Annotated[Given, inputs_of("judgments", "queries", "scores")],
     settings: Annotated[
         Settings,
-        settings_of("depth", "column", "max_rejected", *GRADE_SETTINGS, *METRIC_SETTINGS, *REPORT_SETTINGS),
+        settings_of(
+            "depth", "test", "column", "max_rejected", *GRADE_SETTINGS, *METRIC_SETTINGS, *REPORT_SETTINGS
+        ),
     ],
     patterns: Annotated[
         Path | None,

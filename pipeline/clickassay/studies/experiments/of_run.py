@@ -201,10 +201,10 @@ class RunTests:
 
     @cached_property
     def judge(self) -> str:
-        """The judge of the headline if tests have it, else the first."""
+        """The judge of the headline if tests have its grades, else the first."""
         judges: list[str] = self.run.tables["experiments"]["judge"].unique().sort().to_list()
         headline = None if self.run.headline is None else self.run.headline.judge
-        return headline if headline is not None and headline in judges else judges[0]
+        return headline if headline is not None and headline in judges else next(iter(judges), EVERY)
 
     def by_judge(self, judge: str) -> tuple[LogTest, ...]:
         """Return the tests with the grades of a judge."""

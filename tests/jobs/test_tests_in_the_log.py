@@ -1,0 +1,204 @@
+"""A log with A/B tests to its report: tables, page, first screen, summary, exit code, and the command."""
+
+import json
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import clickassay as ca
+from clickassay.api.run import RunResult
+from clickassay.core.contracts.run import TABLES_OF_TESTS
+from clickassay.core.errors import SettingsError
+from clickassay.core.settings import load_settings
+from clickassay.inputs.frames import Frame
+from clickassay.jobs.inputs import Sources
+from clickassay.jobs.run import make_run
+from clickassay.patterns.arms import arms_of
+from clickassay.patterns.table import ARM_TABLES, write_patterns
+from support.logs import tiny
+from support.logs.arm_world import K, Planted, arm_world
+from support.places import ROOT
+
+NAMES = [form.name for form in TABLES_OF_TESTS]
+SHEET = ROOT / "data_samples" / "past_tests.csv"
+
+
+def made(world, *, table=None, judgments=None, **settings):
+    """Return the run of a world."""
+    told = {
+        "depth": [K],
+        "click_models": "none",
+        "iterations": 10,
+        "current": "NDCG",
+        "threads": 1,
+    } | settings
+    sources = world.sources() if judgments is None else Sources(judgments=judgments)
+    return RunResult(*make_run(sources, load_settings(**told), patterns=table or world.table))
+
+
+@pytest.fixture(scope="module")
+def world():
+    """Two tests: a ranker of two treatments, one better; and one whose users are not split as planned."""
+    return arm_world(
+        Planted("ranker", ("control", "good", "bad"), (0.9, -0.9), shares=(0.3, 0.35, 0.35), users=1500),
+        Planted("split", users=500, shares=(0.65, 0.35)), seed=4,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(world):
+    return made(world, test=["ranker.shares.control=30", "ranker.shares.good=35", "ranker.shares.bad=35"])
+
+
+@pytest.fixture(scope="module")
+def folder(world, tmp_path_factory):
+    """The pattern table and the judgments of the world, as files."""
+    place = tmp_path_factory.mktemp("world")
+    (place / "patterns").mkdir()
+    write_patterns(world.table, place / "patterns")
+    world.judgments.write_csv(place / "grades.csv")
+    return place
+
+
+def verdicts(run):
+    rows = run.experiments.filter(pl.col("verdict").is_not_null())
+    return {(row["experiment"], row["variant"]): row["verdict"] for row in rows.to_dicts()}
+
+
+def test_planted_tests_have_their_verdicts_and_a_wrong_split_has_none(run):
+    assert verdicts(run) == {("ranker", "good"): "agree", ("ranker", "bad"): "agree"}
+    rows = run.experiments.filter(metric="MeanRR", experiment="ranker").sort("variant")
+    assert [value > 0 for value in rows["difference"]] == [False, True]
+    wrong = run.experiment_checks.filter(experiment="split", status="finding")
+    assert wrong["check"].to_list() == ["sample_ratio"]
+    assert not run.is_finding  # nobody declared that test
+
+
+def test_the_decision_is_the_same_with_and_without_tests(run, world):
+    without = made(world, table=bare(world))
+    assert without.decision == run.decision
+    assert [without[name].height for name in NAMES] == [0, 0, 0]
+    assert without.summary["experiments"] == []
+    lines = repr(without).splitlines()
+    assert [line for line in repr(run).splitlines() if line not in lines and "A/B test" not in line] == [
+        "No verdict, since data checks found a problem: “split”."
+    ]
+
+
+def test_a_saved_run_has_the_tables_the_page_and_the_summary(run, world, tmp_path):
+    place = run.save(tmp_path / "run")
+    again = ca.open_run(place)
+    for name in NAMES[:2]:
+        assert again[name].equals(run[name])
+        assert again.query(f"SELECT count(*) AS n FROM {name}")["n"][0] == run[name].height
+    assert not (place / f"{NAMES[2]}.parquet").exists()  # one judge
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert '<section id="tests">' in page
+    assert page.index("3 A/B tests, NDCG against clicks: agree in 2") < page.index('<div class="first">')
+    summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
+    assert [one["verdict"] for one in summary["experiments"]] == ["agree", "agree", None]
+    assert summary == json.loads(json.dumps(run.summary))
+    for file in ("report.md", "summary.md"):
+        assert "3 A/B tests, NDCG against clicks" in (place / file).read_text(encoding="utf-8")
+    assert (place / "tables" / "tests.tex").is_file()
+    assert "ranker: good" in (place / "tables" / "tests.csv").read_text(encoding="utf-8")
+    digests = {str(digest) for digest in arms_of(world.table).users["digest"]}
+    assert not any(
+        digest in file.read_text("utf-8") for file in place.rglob("*.[cjmh]*") for digest in list(digests)[:9]
+    )
+
+
+@pytest.mark.parametrize(("declared", "code"), [("split.control=control", 1), ("ranker.control=control", 0)])
+def test_a_declared_test_with_a_wrong_split_ends_with_1(folder, tmp_path, declared, code):
+    options = ["--patterns", folder / "patterns", "--judgments", folder / "grades.csv", "--depth", K,
+               "--click-models", "none", "--out", tmp_path / "out", "--current", "NDCG", "-q"]  # fmt: skip
+    shares = ("ranker.shares.control=30", "ranker.shares.good=35", "ranker.shares.bad=35", declared)
+    outcome = tiny.inside("report", *options, *(f"--test={text}" for text in shares))
+    assert outcome.code == code, outcome
+    assert outcome.out.splitlines()[-1] == ("status: problem found" if code else "status: ok")
+    assert "A/B test “split”: treatment has 3" in outcome.out
+
+
+def test_the_command_joins_runs_and_sheets(run, tmp_path):
+    place = run.save(tmp_path / "run")
+    alone = json.loads(tiny.said_by("experiments", place, "-q", "--json"))
+    assert [row["experiment"] for row in alone["experiments"]] == ["ranker: bad", "ranker: good"]
+    assert alone["current"] == "NDCG"
+    both = tiny.said_by("experiments", SHEET, place, "-q", "--current", "ERR")
+    assert "(26 tests" in both
+    assert "Caution: runs have differences of MeanRR as they are" in both
+    assert "runs: differences of MeanRR, errors by groups of users" in both
+    assert (
+        ca.experiments(run, SHEET, current="ERR").found.row
+        == ca.experiments(SHEET, place, current="ERR").found.row
+    )
+    assert ca.experiments(run, metric="ERR").order["editorial_metric"].to_list() == ["ERR", "changed"]
+    with pytest.raises(SettingsError, match="no such metric in the run; did you mean ERR"):
+        ca.experiments(run, metric="ERQ")
+    with pytest.raises(SettingsError, match="is there twice"):
+        ca.experiments(run, place)
+
+
+def test_one_test_is_shown_in_full(run, tmp_path):
+    place = run.save(tmp_path / "run")
+    said = tiny.said_by("experiments", place, "--name", "split")
+    assert said.splitlines()[0].startswith("No verdict on “split”: treatment has 3")
+    assert "ranker" not in said
+    told = json.loads(tiny.said_by("experiments", place, "--name", "ranker", "--json"))
+    assert [one["variant"] for one in told["tests"]] == ["bad", "good"]
+    assert len(told["experiments"]) == run.test("ranker").tables["experiments"].height
+    assert tiny.said_by("experiments", place, "--name", "ranker", "--csv").startswith("experiment,variant,")
+    assert "no A/B test 'rank'; did you mean ranker" in tiny.refusal("experiments", place, "--name", "rank")
+    assert "--name shows a test of one run" in tiny.refusal("experiments", place, place, "--name", "ranker")
+
+
+def test_a_run_without_tests_that_count_is_named(world):
+    with pytest.raises(SettingsError, match="no test to compare metrics on; its log has no A/B test"):
+        ca.experiments(made(world, table=bare(world)))
+    with pytest.raises(SettingsError, match=r"\[tests.ranker\]: the log has no A/B test"):
+        made(world, table=bare(world), test=["ranker.control=control"])
+
+
+def bare(world):
+    """Return the pattern table of a log without tests."""
+    return replace(world.table, **dict.fromkeys(ARM_TABLES))
+
+
+def test_tests_of_a_log_that_nobody_judged_have_users_alone(world):
+    rows = pl.DataFrame({"query": ["query 0"], "url": ["r0-0"], "grade": [1]})
+    run = made(world, judgments=Frame(rows))
+    assert set(run.experiments["kind"]) == {"click", "baseline"}
+    assert any("no verdict: nothing is judged" in one["sentence"] for one in run.summary["experiments"])
+
+
+def test_an_arm_of_few_users_shows_no_number(world, tmp_path):
+    users = world.table.arm_users
+    of_arm = (pl.col("experiment") == "split") & (pl.col("variant") == "new")
+    few = pl.concat([users.filter(~of_arm), users.filter(of_arm).head(4)])
+    run = made(world, table=replace(world.table, arm_users=few))
+    hidden = run.experiments.filter(experiment="split").select(pl.col(pl.Float64, pl.Int64))
+    assert hidden.null_count().row(0) == (hidden.height,) * hidden.width
+    place = run.save(tmp_path / "run")
+    row = next(
+        line for line in (place / "tables" / "tests.csv").read_text("utf-8").splitlines() if "split" in line
+    )
+    assert row.replace("split", "").replace("problem", "").strip(",") == ""
+    assert "“split”: an arm has fewer than 5 users." in (place / "report.html").read_text(encoding="utf-8")
+
+
+def test_two_judges_have_rows_each_and_their_difference():
+    world = arm_world(Planted("ranker", better=(0.9,), users=600), judges=("human", "model"), seed=2)
+    run = made(world)
+    assert set(run.experiments["judge"]) == {"human", "model"}
+    row = run.experiment_judges.row(by_predicate=pl.col("editorial_metric") == "NDCG", named=True)
+    own = {
+        judge: run.experiments.filter(judge=judge, metric="NDCG")["difference"][0]
+        for judge in ("human", "model")
+    }
+    assert (row["difference_a"], row["difference_b"]) == pytest.approx((own["human"], own["model"]))
+    is_clear = row["favours_low"] > 0 or row["favours_high"] < 0
+    assert (
+        any("more than judge" in text for text in run.test("ranker").parts() if isinstance(text, str))
+        == is_clear
+    )
