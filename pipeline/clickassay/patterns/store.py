@@ -253,7 +253,7 @@ class PatternStore:
         }
         judged = self.judged_queries()
         whole, funnel = merge_tables(tables), _funnel(batches)
-        shown = {
+        shown: dict[str, Any] = {
             name: shown_signals(getattr(whole, name), funnel) for name in ("signals", "arms", "arm_patterns")
         }
         return replace(whole, funnel=funnel, info=info, judged_queries=judged, **shown)

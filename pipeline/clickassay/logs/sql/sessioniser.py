@@ -273,7 +273,7 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
     funnel = with_impressions(funnel, log.searches.made_of)
     funnel = counted_outcomes(funnel, outcomes)
     check_log(funnel, settings.max_rejected)
-    shown = {
+    shown: dict[str, Any] = {
         name: shown_signals(getattr(table, name), funnel) for name in ("signals", "arms", "arm_patterns")
     }
     return replace(table, funnel=funnel, judged_queries=judged_queries, **shown)
