@@ -37,6 +37,7 @@ class SettingsGiven(TypedDict, total=False):
     last_click: Literal["satisfied", "unsatisfied"]
     outcome: Sequence[str] | str
     outcome_kind: Mapping[str, str] | Sequence[str] | str
+    test: Mapping[str, Any] | Sequence[str] | str
     reformulation_minutes: float
     max_rejected: float
     max_markets: int

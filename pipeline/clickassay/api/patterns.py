@@ -32,12 +32,13 @@ _TABLES = ("configurations", "patterns", "queries", "funnel", "health", "shown",
 
 
 @for_python
-def pattern_table(
+def pattern_table(  # noqa: PLR0913 - the job has this many inputs
     searches: Table,
     clicks: Table = None,
     judgments: Table = None,
     *,
     outcomes: Table = None,
+    assignments: Table = None,
     out: Place | None = None,
     store: Place | None = None,
     force: bool = False,
@@ -52,7 +53,7 @@ def pattern_table(
         As `run` takes them.
     judgments
         With ``only_judged=True``: sessions of unjudged queries are only counted.
-    outcomes
+    outcomes, assignments
         As `run` takes them.
     out
         Folder to write the table into; None = keep it in memory.
@@ -84,7 +85,7 @@ def pattern_table(
     target = TableOrStore(None if out is None else str(out), None if store is None else str(store), force)
     sources = Sources(
         searches=source_of(searches), clicks=source_of(clicks), judgments=source_of(judgments),
-        outcomes=source_of(outcomes),
+        outcomes=source_of(outcomes), assignments=source_of(assignments),
     )  # fmt: skip
     with progress_of(progress) as told:
         return PatternsResult.of(sources, given, target, told)

@@ -70,6 +70,7 @@ def run(  # noqa: PLR0913 - the whole job has this many inputs
     *,
     scores: Table = None,
     outcomes: Table = None,
+    assignments: Table = None,
     out: Place | None = None,
     force: bool = False,
     progress: Told = True,
@@ -89,6 +90,8 @@ def run(  # noqa: PLR0913 - the whole job has this many inputs
         configuration_id, search_id, or query and results. A ranking without a score is excluded.
     outcomes
         Likewise: numbers per search, such as revenue; search_id, name, value, optionally outcome_id.
+    assignments
+        Likewise: users by arm of A/B tests; user_id, variant, optionally experiment, timestamp, until.
     out
         Folder to save the run into, as `RunResult.save` does; checked before the work begins.
     force
@@ -110,7 +113,7 @@ def run(  # noqa: PLR0913 - the whole job has this many inputs
     >>> run.decision.kind
     'baseline_as_good'
     """
-    given = (searches, clicks, judgments, queries, scores, outcomes)
+    given = (searches, clicks, judgments, queries, scores, outcomes, assignments)
     if searches is None:
         raise SettingsError("searches are missing: give a path, SQL or a frame")
     with progress_of(progress) as told:

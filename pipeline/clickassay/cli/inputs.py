@@ -50,6 +50,8 @@ _HELP = {
     "judgments": "Judgments: a file, folder, glob or address.",
     "queries": "Attributes of queries: a file, folder, glob or address.",
     "outcomes": "Numbers per search, such as revenue: search_id, name, value, optionally outcome_id.",
+    "assignments": "Assignments of users to arms of A/B tests: user_id, variant, optionally experiment, "
+    "timestamp, until; not needed if searches have a column variant.",
     "past_tests": "Past A/B tests, a row each: a file, folder, glob or address (CSV, Parquet, JSON lines).",
     "scores": "Your own scores of rankings, compared with the metrics: name, value, and configuration_id, "
     "search_id, or query and results.",

@@ -15,7 +15,7 @@ from clickassay.cli.inputs import project_options
 from clickassay.cli.options import Group, click_metric_names, click_model_names, declared_option, metric_names
 from clickassay.core.settings import LOG_SETTINGS, SETTINGS, Settings, load_settings, project_at_hand
 
-TABLE_SETTINGS = (*LOG_SETTINGS, "outcome_kind", "column", "shape", "max_rejected", "batch")
+TABLE_SETTINGS = (*LOG_SETTINGS, "outcome_kind", "test", "column", "shape", "max_rejected", "batch")
 """Settings of the pattern table, and of how it is made."""
 GRADE_SETTINGS = ("scale", "max_grade", "relevant_grade", "success_grade", "conflicts")
 METRIC_SETTINGS = ("metric", "click_metric", "persistence", "pool", "unjudged", "click_judge", "click_models")

@@ -120,6 +120,11 @@ ACTIONS_SHOWN = {"added_to_cart": "add_to_cart", "purchased": "purchase"}
 CANONICAL = {"searches": SEARCHES, "clicks": CLICKS, "judgments": JUDGMENTS, "queries": QUERIES}
 """Columns of the canonical tables by the name of the table."""
 
+TABLE_COLUMNS = {
+    **CANONICAL, "scores": SCORES, "outcomes": OUTCOMES, "assignments": ASSIGNMENTS, "past_tests": PAST_TESTS,
+}  # fmt: skip
+"""Columns of every table that an input may be."""
+
 OTHERS_KEPT = frozenset({"queries", "past_tests"})
 """Tables whose further columns mean something."""
 

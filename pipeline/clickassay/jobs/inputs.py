@@ -11,7 +11,7 @@ from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, OUTCOMES, SAYS_CLICKED, SCORES, Wanted
+from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, SAYS_CLICKED, TABLE_COLUMNS, Wanted
 from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.sources.fingerprint import Made
@@ -43,6 +43,7 @@ class Sources:
     queries: Source | None = None
     scores: Source | None = None
     outcomes: Source | None = None
+    assignments: Source | None = None
 
     @property
     def given(self) -> dict[str, Source]:
@@ -62,6 +63,7 @@ class Inputs:
     queries: WholeInput | None = None  # Attributes of queries, whose texts are normalised as the log's are.
     scores: WholeInput | None = None  # Scores of lists that stand where offline metrics do.
     outcomes: WholeInput | None = None
+    assignments: WholeInput | None = None  # Of users to the arms of A/B tests.
 
     @property
     def halves_here(self) -> tuple[LocalHalf, ...]:
@@ -89,18 +91,17 @@ class Inputs:
     @property
     def identities(self) -> dict[str, Any]:
         """Fingerprints of all but the log, by name."""
-        whole = {name: getattr(self, name) for name in ("judgments", "queries", "scores", "outcomes")}
-        return {name: one.identity for name, one in whole.items() if one is not None}
+        return {name: one.identity for name, one in vars(self).items() if isinstance(one, WholeInput)}
 
 
 def opened(what: str, source: Source, settings: Settings, progress: Progress = silent) -> Input:
-    """Open a canonical table by its name; only its schema is read, and of text its values.
+    """Open a table by its name; only its schema is read, and of text its values.
 
     What is no file here is written into the scratch folder of the job first.
 
     Raises InputError if a file is missing, cannot be read or lacks a column.
     """
-    return _read(what, source, CANONICAL[what], settings, progress)
+    return _read(what, source, TABLE_COLUMNS[what], settings, progress)
 
 
 def _read(
@@ -124,16 +125,14 @@ def _may_hold(settings: Settings) -> bool:
     return settings.engine == "arrays"
 
 
-def _whole(
-    what: str, source: Source, wanted: Sequence[Wanted], settings: Settings, progress: Progress
-) -> WholeInput:
-    return WholeInput.of(_read(what, source, wanted, settings, progress), progress)
+def _whole(what: str, source: Source, settings: Settings, progress: Progress) -> WholeInput:
+    return WholeInput.of(opened(what, source, settings, progress), progress)
 
 
 def open_log(
     sources: Sources, settings: Settings, *, by_file: bool = False, progress: Progress = silent
 ) -> Inputs:
-    """Open a log and its outcomes, and the judgments if only judged queries are to be kept.
+    """Open a log, its outcomes and assignments, and the judgments if only judged queries are to be kept.
 
     by_file: whether a store is to know the files one by one.
 
@@ -144,13 +143,13 @@ def open_log(
     if inputs.log is not None:
         log = joined_log(*inputs.halves_here)
         inputs = Inputs(log.searches, log.clicks)
-    if sources.outcomes is not None:
-        outcomes = _whole("outcomes", sources.outcomes, OUTCOMES, settings, progress)
-        inputs = replace(inputs, outcomes=outcomes)
-    if sources.judgments is None or not settings.only_judged:
-        return inputs
-    judgments = _whole("judgments", sources.judgments, CANONICAL["judgments"], settings, progress)
-    return replace(inputs, judgments=judgments)
+    beside = ("outcomes", "assignments", *(("judgments",) if settings.only_judged else ()))
+    whole: dict[str, Any] = {
+        name: _whole(name, source, settings, progress)
+        for name, source in sources.given.items()
+        if name in beside
+    }
+    return replace(inputs, **whole)
 
 
 def _halves(
@@ -264,11 +263,11 @@ def with_judgments(
         raise SettingsError(NO_JUDGMENTS)
     graded = inputs.judgments
     if graded is None:
-        graded = _whole("judgments", sources.judgments, CANONICAL["judgments"], settings, progress)
+        graded = _whole("judgments", sources.judgments, settings, progress)
     check_labels("judgments", graded.rows, settings)
     inputs = replace(inputs, judgments=graded)
     if sources.scores is not None:
-        inputs = replace(inputs, scores=_whole("scores", sources.scores, SCORES, settings, progress))
+        inputs = replace(inputs, scores=_whole("scores", sources.scores, settings, progress))
     if sources.queries is not None:
         inputs = replace(inputs, queries=_attributes(sources.queries, settings, progress))
     return inputs
@@ -306,7 +305,7 @@ def read_attributes(queries: Source, settings: Settings, progress: Progress = si
 
 
 def _attributes(source: Source, settings: Settings, progress: Progress) -> WholeInput:
-    queries = _whole("queries", source, CANONICAL["queries"], settings, progress)
+    queries = _whole("queries", source, settings, progress)
     rows = queries.rows.drop_nulls("query")
     rows = rows.with_columns(normalise_queries(rows["query"]))
     return replace(queries, rows=rows if queries.by_market else rows.drop("market"))

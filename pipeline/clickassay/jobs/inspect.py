@@ -39,6 +39,7 @@ from clickassay.inputs.tables import Input, collected, files_named, mixed_times
 from clickassay.inputs.text import detect
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import impressions, made_halves, opened
+from clickassay.jobs.project import tests_told
 from clickassay.judgments.join import clicks_by_position, results_shown
 from clickassay.judgments.prepare import (
     Judgments,
@@ -168,6 +169,9 @@ def inspect_log(
         notes.append(event.message) if event.note else progress(event)
 
     given, tables, broken = _opened(paths, settings, noting)
+    notes += [
+        tests_told(name) for name in ("searches",) if name in given and "variant" in given[name].columns
+    ]
     command = run_of(paths, settings, has_clicks="clicks" in tables)
     progress(Event("reading the tables"))
     with files_named(*given.values()):

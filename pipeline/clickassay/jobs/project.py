@@ -13,9 +13,10 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ClickassayError, InputError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.settings import Settings
+from clickassay.core.settings.of_tests import TESTS
 from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
-from clickassay.inputs.columns import CANONICAL, SAYS_CLICKED
+from clickassay.inputs.columns import CANONICAL, OF_TESTS, SAYS_CLICKED
 from clickassay.inputs.files import format_of
 from clickassay.inputs.sources.mapping import (
     GRADE_OPTION,
@@ -36,13 +37,17 @@ from clickassay.inputs.text.detect import Recognised, recognise
 from clickassay.inputs.text.grades import is_not_judged, usual_scale, value_key
 from clickassay.inputs.text.lines import head
 from clickassay.inputs.types import has_no_zone
-from clickassay.jobs.inputs import opened
+from clickassay.jobs.inputs import impressions, opened
+from clickassay.studies.experiments.log import CALLED_CONTROL
 
 _CURRENT, _DEFAULT_GRADE = "NDCG", 4
 _LONGEST = 300
 
 _HEAD_BYTES = 1 << 12
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
+_SOME_ROWS = 1_000_000
+"""Rows in which tests are looked for."""
+
 _FEW = 12
 """A folder with more entries is one table: its folders are days or parts."""
 
@@ -64,6 +69,11 @@ class FoundTable:
     def has_clicks(self) -> bool:
         """Whether its rows are results shown that say whether they were clicked."""
         return self.is_impressions and not SAYS_CLICKED.isdisjoint({*self.schema, *self.columns})
+
+    @property
+    def says_arms(self) -> bool:
+        """Whether it says which arm of an A/B test a user was in."""
+        return self.name in ("searches", "assignments") and "variant" in {*self.schema, *self.columns}
 
     def source(self, folder: Path) -> str | InputSql:
         """Return the path from a folder, or the SQL that puts the parts together."""
@@ -89,8 +99,9 @@ class FoundProject:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a run ignores and a user may miss, one line each."""
-        return tuple(told for one in self.tables for told in arms_told(one.name, one.schema))
+        """What a run ignores and a user may miss, and what it makes of tests, one line each."""
+        ignored = (told for one in self.tables for told in arms_told(one.name, one.schema))
+        return (*ignored, *(tests_told(one.name) for one in self.tables if one.says_arms))
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -127,7 +138,19 @@ def found_project(folder: Path) -> FoundProject:
         tables["judgments"] = _together(judged)
     else:
         others += [f"{one.path}: judgments too" for one in judged]
+    if "assignments" in tables and "searches" in tables and tables["searches"].says_arms:
+        path = tables.pop("assignments").path
+        others.append(f"{path}: assignments too, not needed: searches have a column variant")
     return FoundProject(tuple(tables[name] for name in TABLES if name in tables), tuple(others))
+
+
+def tests_told(name: str) -> str:
+    """Return what a column `variant` of a table of this name leads to."""
+    *some, last = CALLED_CONTROL
+    return (
+        f"{name}: column variant: its A/B tests are reported; if control is not called {', '.join(some)} or "
+        f"{last}, write [{TESTS}.NAME] with control = … in the project file, or add --test NAME.control=…"
+    )
 
 
 def _together(judged: Sequence[FoundTable]) -> FoundTable:
@@ -294,8 +317,30 @@ def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
         for ours, path in one.columns.items():
             others = " or ".join(map(_quoted, rivals(ours, one.columns, one.schema)))
             lines.append(f"{ours} = {_quoted(path)}" + (f"  # or is it {visible(others)}?" if others else ""))
+    for test, (variant, *rest) in _without_control(found, settings).items():
+        name = test if re.fullmatch(r"[\w-]+", test, re.ASCII) else _quoted(test)
+        too = visible(" or ".join(map(_quoted, rest[:_FEW])))
+        lines += ["", f"[{TESTS}.{name}]", f"# control = {_quoted(variant)}  # or is it {too}?"]
     top = [one.line for one in guesses(found, settings)]
     return "\n".join([*lines[:2], *top, *lines[2:]]) + "\n"
+
+
+@with_scratch()
+def _without_control(found: FoundProject, settings: Settings) -> dict[str, list[str]]:
+    """Return the variants of tests of which none, or several, are called as control is."""
+    named = settings.model_copy(update={"column": found.column})
+    for table in [one for one in found.tables if one.says_arms]:
+        with suppress(ClickassayError):
+            shown = impressions(table.path, named) if table.is_impressions else None
+            rows = (shown or opened(table.name, table.path, named)).frame.select(OF_TESTS).head(_SOME_ROWS)
+            arms = rows.drop_nulls().filter(*(pl.col(one) != "" for one in OF_TESTS)).unique().sort(OF_TESTS)
+            variants = arms.group_by("experiment", maintain_order=True).agg("variant").head(_FEW).collect()
+            return {
+                test: own
+                for test, own in variants.iter_rows()
+                if len(own) > 1 and sum(one.strip().lower() in CALLED_CONTROL for one in own) != 1
+            }
+    return {}
 
 
 def _input(table: FoundTable, folder: Path) -> str:

@@ -30,7 +30,7 @@ FUNCTIONS = {
 """Commands that are functions too."""
 
 KEYWORDS = frozenset({
-    "actions", "alpha", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by",
+    "actions", "alpha", "assignments", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by",
     "clicks", "comparisons", "cv_folds", "difference", "expected", "fail_above", "files", "force",
     "gains", "gamma", "grade_map", "grades", "judge", "judgments", "known", "level", "market", "n_queries",
     "n_searches", "objective", "others", "out", "outcomes", "pair", "past_tests", "plan", "power",
@@ -49,6 +49,7 @@ _INSTEAD = {
     "--searches-sql": "searches as InputSql", "--clicks-sql": "clicks as InputSql",
     "--judgments-sql": "judgments as InputSql", "--queries-sql": "queries as InputSql",
     "--scores-sql": "scores as InputSql", "--outcomes-sql": "outcomes as InputSql",
+    "--assignments-sql": "assignments as InputSql",
     "--past-tests-sql": "tests as InputSql",
     "--database": "a database to InputSql",
 }  # fmt: skip

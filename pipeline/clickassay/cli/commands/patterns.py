@@ -57,7 +57,7 @@ class TablePlace:
 
 
 def patterns(
-    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "outcomes")],
+    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "outcomes", "assignments")],
     place: TablePlace,
     settings: Annotated[
         Settings,

@@ -30,7 +30,9 @@ OUT = Annotated[
 
 
 def run(
-    inputs: Annotated[Given, inputs_of("searches", "clicks", "judgments", "queries", "scores", "outcomes")],
+    inputs: Annotated[
+        Given, inputs_of("searches", "clicks", "judgments", "queries", "scores", "outcomes", "assignments")
+    ],
     settings: Annotated[
         Settings,
         settings_of(

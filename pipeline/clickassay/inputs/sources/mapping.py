@@ -22,11 +22,10 @@ from clickassay.inputs.columns import (
     CLICKED,
     IMPRESSIONS,
     OF_SIGNALS,
+    OF_TESTS,
     OTHERS_KEPT,
-    OUTCOMES,
-    PAST_TESTS,
     SAYS_CLICKED,
-    SCORES,
+    TABLE_COLUMNS,
     Wanted,
     required,
 )
@@ -46,7 +45,10 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
         *("cookie_id", "session_id"),
     ),
     "query": ("q", "query_text", "search_query", "search_term", "keyword", "keywords", "term", "text"),
-    "timestamp": ("ts", "time", "event_time", "created_at", "datetime", "occurred_at", "t"),
+    "timestamp": (
+        *("ts", "time", "event_time", "created_at", "datetime", "occurred_at", "t"),
+        *("assigned_at", "exposed_at", "first_exposure"),
+    ),
     "results": (
         *("result_ids", "product_ids", "item_ids", "doc_ids"),
         *("documents", "docs", "items", "hits", "urls"),
@@ -70,7 +72,12 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
     "name": ("outcome", "outcome_name", "score_name"),
     "outcome_id": ("order_id", "transaction_id"),
     "configuration_id": ("list_id",),
-    "experiment": ("test", "test_name", "experiment_name", "test_id", "experiment_id"),
+    "experiment": ("test", "test_name", "experiment_name", "test_id", "experiment_id", "experiment_key"),
+    "variant": (
+        *("variant_id", "variant_name", "variation", "variation_id", "variation_name"),
+        *("arm", "treatment", "ab_test", "group"),
+    ),
+    "until": ("valid_until", "assigned_until", "ended_at"),
     "difference": ("delta", "effect", "lift", "uplift", "click_difference", "clicks_difference"),
     "error": ("se", "stderr", "std_error", "standard_error"),
     "ci_low": ("low", "lower", "ci_lower"),
@@ -109,8 +116,14 @@ def _keys(name: str) -> list[str]:
 
 
 def _columns_of(what: str) -> tuple[Wanted, ...]:
-    more = {"searches": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES, "past_tests": PAST_TESTS}
-    return (*CANONICAL.get(what, ()), *more.get(what, ()))
+    return (*TABLE_COLUMNS.get(what, ()), *(IMPRESSIONS if what == "searches" else ()))
+
+
+def _unread_arms(what: str) -> frozenset[str]:
+    """Return the keys of columns of a table that tell arms apart and are never read."""
+    if what not in ("searches", "clicks"):
+        return frozenset()
+    return _ARMS.difference(*map(_keys, OF_TESTS if what == "searches" else ()))
 
 
 def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
@@ -169,7 +182,7 @@ def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str]
         return None  # the message of what is missing names all that there is
     ours = {want.name for want in _columns_of(what)}
     paths = [names.get(name, name) for name in ours]
-    likely = {key for name in ours for key in _keys(name)} | _ARMS
+    likely = {key for name in ours for key in _keys(name)} | _unread_arms(what)
     return [
         one
         for one in columns
@@ -303,7 +316,7 @@ def _fits(column: pl.Expr, dtype: pl.DataType, want: Wanted, rows: pl.LazyFrame 
 def set_aside(
     what: str, wanted: Sequence[Wanted], schema: pl.Schema, rows: pl.LazyFrame | None = None
 ) -> Iterator[str]:
-    """Yield what to say of columns that are not read, and may be ours or tell arms of an experiment apart.
+    """Yield what to say of columns that are not read, and may be ours or tell arms of an A/B test apart.
 
     what, wanted: name of the input, and the columns that it may have.
     schema, rows: all its columns, under our names where these are given, and its rows.
@@ -323,13 +336,13 @@ def set_aside(
 
 
 def arms_told(what: str, schema: pl.Schema) -> Iterator[str]:
-    """Yield what to say of columns of a log that tell arms of an experiment apart: none is read."""
-    arms = [name for name in schema if _key(name) in _ARMS]
-    if arms and what in ("searches", "clicks"):
+    """Yield what to say of columns of a log that tell arms of an A/B test apart and are not read."""
+    arms = [name for name in schema if _key(name) in _unread_arms(what)]
+    if arms:
         named = f"column {arms[0]} is" if len(arms) == 1 else f"columns {', '.join(arms)} are"
         yield (
-            f"{what}: {named} ignored: all arms of an experiment are analysed together; to compare arms, run "
-            "clickassay on the searches and clicks of each"
+            f"{what}: {named} ignored; arms of an A/B test are compared if searches name them (--column "
+            "searches.variant=…), or --assignments"
         )
 
 
@@ -379,9 +392,7 @@ class LikelyTable:
         return _options(self.name, self.names)
 
 
-_SHAPES: Mapping[str, Sequence[Wanted]] = {
-    **CANONICAL, "shown": IMPRESSIONS, "scores": SCORES, "outcomes": OUTCOMES, "past_tests": PAST_TESTS,
-}  # fmt: skip
+_SHAPES: Mapping[str, Sequence[Wanted]] = {**TABLE_COLUMNS, "shown": IMPRESSIONS}
 """Columns of each table, and of searches with a row for each result shown."""
 
 
@@ -408,9 +419,11 @@ def likely_table(schema: pl.Schema, rows: pl.LazyFrame | None = None, file: str 
     is_click = bool(as_clicks & CLICKED)
     is_judged = "judge" in as_judgments or not (is_click and as_clicks & {"position", *OF_SIGNALS})
     is_score = bool(as_scores & {"configuration_id", "results"}) or "score" in file
+    of_queries = {*_keys("search_id"), *_keys("query")} - _ROW_IDS
+    is_of_users = of_queries.isdisjoint(map(_key, schema))
     meant = {
         "searches": True, "shown": True, "judgments": is_judged, "clicks": is_click, "scores": is_score,
-        "outcomes": True, "past_tests": True,
+        "outcomes": True, "past_tests": True, "assignments": is_of_users,
     }  # fmt: skip
     for shape, is_meant in meant.items():
         if not is_meant or shape not in there:

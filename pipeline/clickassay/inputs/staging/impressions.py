@@ -19,7 +19,7 @@ from clickassay.core.errors import InputError
 from clickassay.core.files.scratch import scratch_folder
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress, silent
-from clickassay.inputs.columns import IMPRESSIONS, SAYS_CLICKED, Wanted
+from clickassay.inputs.columns import IMPRESSIONS, OF_TESTS, SAYS_CLICKED, Wanted
 from clickassay.inputs.sources.fingerprint import Made, Origin, refusing_changes
 from clickassay.inputs.sources.parts import texts_of_lists
 from clickassay.inputs.sources.values import unread_value
@@ -31,7 +31,7 @@ BATCH, _REACH = 1_000_000, 200_000
 _MOST_RESULTS = 100_000
 """Rows that no search has: a column of searches is misread then."""
 
-_OF_SEARCH = ("user_id", "query", "market")
+_OF_SEARCH = ("user_id", "query", "market", *OF_TESTS)
 """What all rows of a search agree in."""
 
 _TEXTS = ("id", "text")
@@ -188,7 +188,7 @@ class _Halves:
 
     def __init__(self, table: Input, folder: Path, name: str, first: int, lists: DistinctLists) -> None:
         self._has_pages = "page" in table.columns
-        self._shared = [one for one in _OF_SEARCH if one != "market" or one in table.columns]
+        self._shared = [one for one in _OF_SEARCH if one in table.columns]
         self._places = {what: folder / what / name for what in ("searches", "clicks")}
         self._columns, self._first, self._lists = table.columns, first, lists
         self.folder = folder

@@ -9,7 +9,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clickassay.core.errors import InputError
@@ -42,6 +42,7 @@ def _imported(name: str, what: str, arguments: str) -> Layout:
 
 UNKNOWN = Layout("unknown", "not a layout that clickassay knows", "")
 SEARCHES, CLICKS, JUDGMENTS, QUERIES = map(_table, columns.CANONICAL)
+ASSIGNMENTS = replace(_table("assignments"), what="a table of assignments of users to arms of A/B tests")
 PAST_TESTS = Layout("past_tests", "a table of past A/B tests", "experiments {file}")
 QUEPID = _imported("quepid", "ratings exported by Quepid", "judgments {file}")
 QUEPID_RATERS = _imported(
@@ -173,6 +174,7 @@ def _canonical(names: set[str]) -> Layout | None:
         CLICKS: columns.required(columns.CLICKS) <= names and bool(names & columns.CLICKED),
         JUDGMENTS: columns.required(columns.JUDGMENTS) <= names,
         PAST_TESTS: columns.required(columns.PAST_TESTS) <= names,
+        ASSIGNMENTS: columns.required(columns.ASSIGNMENTS) <= names and not names & {"query", "search_id"},
         QUERIES: "query" in names and len(names) > 1 and not words & _NOT_OF_QUERIES,
     }
     return next((layout for layout, holds in found.items() if holds), None)
