@@ -405,13 +405,13 @@ def test_every_file_of_judgments_is_taken_and_files_that_grade_the_same_are_judg
 
 @pytest.mark.parametrize(
     ("what", "column"),
-    [*(("searches", name) for name in ("variant", "Experiment ID", "ARM", "team")), ("clicks", "rankingId")],
+    [("searches", "team"), ("searches", "rankingId"), ("clicks", "variant"), ("clicks", "ARM")],
 )
 def test_arms_of_an_experiment_are_named_where_they_are_ignored(here, what, column):
     getattr(tiny, what)().with_columns(pl.lit("A").alias(column)).write_parquet(
         here / "log" / f"{what}.parquet"
     )
-    note = f"{what}: column {column} is ignored: all arms of an experiment are analysed together"
+    note = f"{what}: column {column} is ignored; arms of an A/B test are compared if searches name them"
     assert f"Note: {note}" in tiny.said_by("init", "log")
     assert f"# {note}" in (here / "clickassay.toml").read_text()
     assert note in tiny.inside("patterns", "--out", "out").err
@@ -467,6 +467,57 @@ def test_init_knows_outcomes_and_scores_and_names_a_second_candidate(here):
     }
     assert 'value = "amount"  # or is it "revenue"?' in text
     assert "--column judgments.grade=label (label and rating could each be the grade)" in text
+
+
+def arms(user, *names):
+    return pl.when(pl.col(user) % 2 == 0).then(pl.lit(names[0])).otherwise(pl.lit(names[1]))
+
+
+@pytest.mark.parametrize("shape", ["lists", "impressions"])
+def test_init_and_inspect_say_what_follows_from_arms_in_searches(here, shape):
+    searches = tiny.searches().with_columns(arm=arms("user_id", "old", 'x "y"'), test_name=pl.lit("a b"))
+    if shape == "impressions":
+        shown = searches.explode("results").rename({"results": "url"})
+        searches = shown.with_columns(position=pl.int_range(pl.len()).over("search_id") + 1)
+    searches.write_parquet(here / "log" / "searches.parquet")
+    tiny.said_by("init", "log")
+    text = (here / "clickassay.toml").read_text()
+    note = "searches: column variant: its A/B tests are reported; if control is not called control, off or 0"
+    assert f"# {note}" in text
+    assert tomllib.loads(text)["columns"]["searches"] == {"variant": "arm", "experiment": "test_name"}
+    assert tomllib.loads(text)["tests"] == {"a b": {}}
+    assert '# control = "old"  # or is it "x \\"y\\""?' in text
+    assert f"Note: {note}" in tiny.inside("inspect", "--quick").out
+    declared = text.replace("# control", "control")
+    assert tomllib.loads(declared)["tests"] == {"a b": {"control": "old"}}
+
+
+@pytest.mark.parametrize(("names", "sections"), [(("Off", "v2"), 0), (("v1", "v2"), 1), (("off", "0"), 1)])
+def test_init_takes_a_table_of_assignments_and_asks_for_controls_that_nobody_can_know(here, names, sections):
+    users = tiny.searches().select(uid="user_id").unique(maintain_order=True)
+    users.with_columns(group=arms("uid", *names)).write_csv(here / "log" / "users.csv")
+    text = tiny.inside("init", "log", "--show").out
+    written = tomllib.loads(text)
+    assert written["inputs"]["assignments"] == "log/users.csv"
+    assert written["columns"]["assignments"] == {"user_id": "uid", "variant": "group"}
+    assert len(written.get("tests", {})) == sections
+    assert "--judgments JUDGMENTS --out RUN --assignments log/users.csv" in tiny.said_by(
+        "inspect", "log/users.csv"
+    )
+    searches = tiny.searches().with_columns(variant=pl.lit("a"))
+    searches.write_parquet(here / "log" / "searches.parquet")
+    text = tiny.inside("init", "log", "--show").out
+    assert "# log/users.csv: assignments too, not needed: searches have a column variant" in text
+    assert "assignments" not in tomllib.loads(text)["inputs"]
+
+
+def test_inspect_knows_a_canonical_table_of_assignments(here):
+    pl.DataFrame({"user_id": [1], "variant": ["a"]}).write_csv(here / "a.csv")
+    said = tiny.said_by("inspect", "a.csv")
+    assert said.startswith("a.csv: a table of assignments of users to arms of A/B tests")
+    assert "--judgments JUDGMENTS --assignments a.csv --out RUN" in said
+    pl.DataFrame({"user_id": [1], "variant": ["a"], "query": ["q"]}).write_csv(here / "b.csv")
+    assert "assignments" not in tiny.inside("inspect", "b.csv").out
 
 
 def test_settings_shows_no_secret(here, monkeypatch):

@@ -4,6 +4,7 @@ import json
 import re
 from datetime import UTC, datetime
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -318,5 +319,29 @@ def test_events_without_a_user_are_counted(tmp_path, monkeypatch):
 def test_every_file_of_sql_is_tested_and_named_on_the_page():
     page = (ROOT / "docs" / "how-to" / "own-log-format.md").read_text(encoding="utf-8")
     files = {file.name for file in EVENTS.iterdir()}
-    assert files == {f"{tool}-{what}.sql" for tool in TOOLS for what in ("searches", "clicks")}
-    assert all(f"events/{tool}-searches.sql" in page for tool in TOOLS)
+    needed = {f"{tool}-{what}.sql" for tool in TOOLS for what in ("searches", "clicks")}
+    assert files == needed | {"growthbook-assignments.sql"}
+    assert all(f"events/{name}" in page for name in files)
+
+
+def test_first_exposures_of_growthbook_are_assignments(tmp_path):
+    ann, bob = ("ann", "2026-01-05 10:00:00", "ranker"), ("bob", "2026-01-05 12:00:00", "ranker")
+    later = ("ann", "2026-01-06 10:00:00", "ranker"), ("bob", "2026-01-07 12:00:00", "ranker")
+    other = ("ann", "2026-01-05 10:00:00", "facets")
+    exposures = [(*ann, "0"), (*later[0], "0"), (*bob, "1"), (*later[1], "0"), (*other, "1")]
+    with duckdb.connect(str(tmp_path / "events.duckdb")) as connection:
+        connection.execute(
+            "CREATE TABLE exposures(user_id TEXT, timestamp TIMESTAMP, experiment_id TEXT, variation_id TEXT)"
+        )
+        connection.executemany("INSERT INTO exposures VALUES (?, ?, ?, ?)", exposures)
+    log = tiny.write_log(tmp_path)
+    sql = InputSql.of(str(EVENTS / "growthbook-assignments.sql"), tmp_path / "events.duckdb")
+    with scratch():
+        given = open_log(Sources(log.searches, log.clicks, assignments=sql), Settings()).assignments
+    rows = given.rows.select("user_id", "experiment", "variant", "timestamp", "until").sort(pl.all())
+    assert rows.rows() == [
+        ("ann", "facets", "1", NOON - 7_200_000, None),
+        ("ann", "ranker", "0", NOON - 7_200_000, None),
+        ("bob", "ranker", "0", NOON + 2 * 86_400_000, None),
+        ("bob", "ranker", "1", NOON, None),
+    ]

@@ -10,6 +10,7 @@ from support.tiers import first
 
 QUERIES = pl.DataFrame({"query": tiny.QUERIES, "kind": ["a", "b", "a"]})
 OUTCOMES = pl.DataFrame({"search_id": range(1, 25), "value": [float(row) for row in range(24)]})
+ASSIGNMENTS = pl.DataFrame({"user_id": range(1000, 1024), "variant": ["control", "new"] * 12})
 SCORES = pl.DataFrame(
     {
         "query": [tiny.QUERIES[row % 3] for row in range(6)],
@@ -25,7 +26,7 @@ SHOWN = (
 )
 FRAMES = {
     "impressions": SHOWN, "searches": tiny.searches(), "clicks": tiny.clicks(), "judgments": tiny.judgments(),
-    "queries": QUERIES, "outcomes": OUTCOMES, "scores": SCORES,
+    "queries": QUERIES, "outcomes": OUTCOMES, "scores": SCORES, "assignments": ASSIGNMENTS,
     "rankings": tiny.judgments().rename({"grade": "score"}), "qrels": tiny.judgments(),
 }  # fmt: skip
 DAMAGES = (
@@ -55,7 +56,7 @@ def command(what, file, log, out):
     if what == "impressions":
         return ["patterns", "--searches", file, "--depth", 3, "--out", out, "--force"]
     given = {"searches": log.searches, "clicks": log.clicks} | {what: file}
-    name = "patterns" if what in ("searches", "clicks", "outcomes") else "run"
+    name = "patterns" if what in ("searches", "clicks", "outcomes", "assignments") else "run"
     if name == "run":
         given = {"judgments": log.judgments} | given
     options = [part for one, path in given.items() for part in (f"--{one}", path)]

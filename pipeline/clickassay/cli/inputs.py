@@ -50,8 +50,7 @@ _HELP = {
     "judgments": "Judgments: a file, folder, glob or address.",
     "queries": "Attributes of queries: a file, folder, glob or address.",
     "outcomes": "Numbers per search, such as revenue: search_id, name, value, optionally outcome_id.",
-    "assignments": "Assignments of users to arms of A/B tests: user_id, variant, optionally experiment, "
-    "timestamp, until; not needed if searches have a column variant.",
+    "assignments": "Users by arm of A/B tests: user_id, variant, optionally experiment, timestamp, until.",
     "past_tests": "Past A/B tests, a row each: a file, folder, glob or address (CSV, Parquet, JSON lines).",
     "scores": "Your own scores of rankings, compared with the metrics: name, value, and configuration_id, "
     "search_id, or query and results.",
@@ -171,7 +170,7 @@ def inputs_of(*names: str, metavar: str = "") -> Group:
         place = OF_ENGINE if name in ("searches", "clicks") else OF_STORE
         options.append(declared_option(name, Annotated[str | None, shown, place]))
     for name in names:
-        text = f"Instead of {metavar or '--' + name.replace('_', '-')}: a SELECT, or a FILE.sql with one."
+        text = f"Instead of {metavar or '--' + name.replace('_', '-')}: a SELECT or FILE.sql."
         shown = typer.Option(metavar="SQL", help=text, rich_help_panel=_PANEL)
         options.append(declared_option(f"{name}_sql", Annotated[str | None, shown]))
     shown = typer.Option(metavar="FILE.duckdb", help="DuckDB database for the SQL.", rich_help_panel=_PANEL)

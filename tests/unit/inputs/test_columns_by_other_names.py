@@ -9,7 +9,15 @@ import pytest
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.settings import load_settings
-from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, JUDGMENTS, OUTCOMES, SCORES, SEARCHES
+from clickassay.inputs.columns import (
+    ASSIGNMENTS,
+    CANONICAL,
+    IMPRESSIONS,
+    JUDGMENTS,
+    OUTCOMES,
+    SCORES,
+    SEARCHES,
+)
 from clickassay.inputs.sources.mapping import LIKELY, likely_columns, names_of, needed_columns, set_aside
 from clickassay.inputs.tables import collected, read_input
 from clickassay.jobs.project import found_project
@@ -147,6 +155,7 @@ VALUES = {
 SHAPES = {
     "searches": SEARCHES, "shown": IMPRESSIONS, "clicks": CANONICAL["clicks"], "judgments": JUDGMENTS,
     "queries": CANONICAL["queries"], "scores": SCORES, "outcomes": OUTCOMES,
+    "assignments": ASSIGNMENTS,
 }  # fmt: skip
 """Columns of each input, and of searches with a row for each result shown."""
 

@@ -183,11 +183,7 @@ def import_judgments(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
     out: OUT,
     layout: Annotated[
-        Layout | None,
-        typer.Option(
-            metavar="NAME",
-            help="Layout of the files: table, quepid, srw, qrels, beir, rre, rank-eval. [default: content]",
-        ),
+        Layout | None, typer.Option(metavar="NAME", help="Layout of the files. [default: content]")
     ] = None,
     encoding: Annotated[str, typer.Option(help="Encoding of text files, e.g. gb18030.")] = "utf-8",
     rater_column: Annotated[

@@ -87,8 +87,7 @@ class SettingsOfLog(BaseModel):
     )  # fmt: skip
     test: tuple[str, ...] = setting(
         "Sessions", (),
-        "What the log does not say of an A/B test, such as new_ranker.control=old or "
-        "new_ranker.until=2026-06-30.",
+        "What the log does not say of an A/B test, such as new_ranker.control=old.",
         unset="control is the variant called control, off or 0", metavar="TEST.KEY=VALUE",
         details="Keys: control, from, until (days, UTC, both included), shares.VARIANT, group, is_aa. In "
         'TOML also `[tests.new_ranker]` with `control = "old"`. [How](../how-to/tests-in-the-log.md).',

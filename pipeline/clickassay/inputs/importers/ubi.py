@@ -32,7 +32,10 @@ _KEYS = {
     "client_id": pa.string(),
     "session_id": pa.string(),
 }
-QUERIES = pa.schema({**_KEYS, "hits": pa.list_(pa.string())})
+_ARMS = {"experiment": ("experiment", "experiment_id"), "variant": ("variant", "search_config")}
+"""Attributes of a query that name an A/B test and its arm, the first that is there."""
+
+QUERIES = pa.schema({**_KEYS, "hits": pa.list_(pa.string()), **dict.fromkeys(_ARMS, pa.string())})
 EVENTS = pa.schema({**_KEYS, "application": pa.string(), "ordinal": pa.int64(), "url": pa.string()})
 ACTIONS = pa.schema({
     "query_id": pa.string(), "time_ms": pa.int64(), "url": pa.string(), "action": pa.string(),
@@ -57,7 +60,7 @@ _COUNTS = (
     *("pages_from_hits", "hit_lists_after_the_first", "pages_from_impressions"),
     *("pages_counted_from_0", "pages_counted_from_1", "pages_with_a_hole"),
     *("pages_with_two_results_at_one_place", "pages_without_first_result", "results_below_a_hole"),
-    "results_shown",
+    *("searches_of_tests", "results_shown"),
 )
 
 
@@ -134,7 +137,8 @@ def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[st
                 keys = _keys(document, counts)
                 counts["queries_without_id"] += keys[0] is None
                 if keys[0] is not None:
-                    queries.add(*keys, document.hits())
+                    arms = (map(document.attribute, names) for names in _ARMS.values())
+                    queries.add(*keys, document.hits(), *(next(filter(None, own), None) for own in arms))
     counts["applications"], counts["object_id_fields"] = len(names.applications), len(names.object_id_fields)
     return names
 
@@ -246,10 +250,13 @@ def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
     if len(names.object_id_fields) > 1:
         named = _named(names.object_id_fields)
         yield f"Results are named by several fields: {named}; judgments must use the same names."
-    if counts["searches_of_several_queries"]:
-        yield "Query_ids with several queries are excluded, and their clicks match no search."
-    if counts["times_without_zone"]:
-        yield "Times without a zone were read as UTC."
+    others = {
+        "searches_of_several_queries": "Query_ids with several queries are excluded, and their clicks match "
+        "no search.",
+        "times_without_zone": "Times without a zone were read as UTC.",
+        "searches_of_tests": "Searches have a column variant: a run reports its A/B tests.",
+    }
+    yield from (note for name, note in others.items() if counts[name])
 
 
 _ID = "query_id"
@@ -288,13 +295,17 @@ def write_log(folder: CanonicalFolder) -> None:
     searches = _searches(known, pl.concat([hits, rebuilt]), counts)
     counts["pages_from_hits"] = searches.join(hits, on=_ID, how="semi").height
     counts["pages_from_impressions"] = searches.join(rebuilt, on=_ID, how="semi").height
-    log = searches.select(
+    arms = _arms(queries, searches)
+    counts["searches_of_tests"] = arms.height
+    log = searches.join(arms, on=_ID, how="left").select(
         pl.col(_ID).alias("search_id"),
         "user_id",
         "query",
         pl.col("time_ms").cast(_TIME).alias("timestamp"),
         "results",
-    ).sort("timestamp", "search_id")
+        *(arms.columns[1:] if arms.height else ()),
+    )
+    log = log.sort("timestamp", "search_id")
     log.write_parquet(folder.path / "searches.parquet")
     clicked = _clicks(clicks, log, counts)
     actions = scan_parquet(folder.path / "stage" / "actions.parquet")
@@ -378,6 +389,21 @@ def _by_id(rows: pl.LazyFrame, side: str) -> pl.LazyFrame:
     """Return the earliest time and the least of each kind of user by query_id: no order of rows matters."""
     named = rows.filter(pl.col(_ID).is_not_null()).group_by(_ID)
     return named.agg(pl.col(name).min().alias(f"{name}{side}") for name in ("time_ms", *_USERS))
+
+
+def _arms(queries: pl.LazyFrame, searches: pl.DataFrame) -> pl.DataFrame:
+    """Return (query_id, variant, experiment) as the first query of each search names them.
+
+    Without rows where all name the same variant, which is no test; without experiment where none names one.
+    """
+    named = queries.filter(pl.col("variant").is_not_null()).select(_ID, "time_ms", *_ARMS).collect()
+    named = named.sort(_ID, "time_ms", *_ARMS, nulls_last=True).unique(_ID, keep="first", maintain_order=True)
+    named = named.join(searches, on=_ID, how="semi").select(_ID, "variant", "experiment")
+    if named["variant"].n_unique() < len(("control", "treatment")):
+        return named.clear()
+    if named["experiment"].is_null().all():
+        return named.drop("experiment")
+    return named.with_columns(pl.col("experiment").fill_null("variant"))
 
 
 def _searches(known: pl.DataFrame, lists: pl.DataFrame, counts: dict[str, int]) -> pl.DataFrame:

@@ -8,6 +8,7 @@ Nested fields may be objects, JSON text, or columns whose names have dots.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,6 +33,7 @@ _FIRST_MS = int(datetime(1990, 1, 1, tzinfo=UTC).timestamp()) * 1000
 _DIGITS = re.compile(r"-?[0-9]{1,18}")
 _QUERY_FIELDS = ("user_query", "query_response_id", "query_response_hit_ids", "query_response_object_ids")
 _HITS = ("query_response_hit_ids", "query_response_object_ids")  # the second until 2024
+_ATTRIBUTES = "query_attributes"
 _INDICES = {"ubi_queries": QUERY, "ubi_events": EVENT}
 _OBJECT = "a JSON object on one line (bulk or JSON lines)"
 _EITHER = "a document with action_name (an event) or user_query (a query), of UBI 1.2 or 1.3"
@@ -74,6 +76,12 @@ class Document:
         if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
             self.fail(f"{name} {value!r}", expected="text without lone surrogates")
         return text or None
+
+    def attribute(self, name: str) -> str | None:
+        """Return the text or whole number in an attribute of a query; None where it is anything else."""
+        with suppress(InputError):  # they are as their users like them
+            return self.text(_ATTRIBUTES, name)
+        return None
 
     def hits(self) -> list[str]:
         """Return the ids of the hits, in their order; none where the document names none."""
@@ -267,10 +275,13 @@ def _parquet_rows(file: Path, progress: Progress) -> Iterator[_Row]:
 
 
 def _plain(batch: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
-    kept = [
-        name for name in batch.schema.names if name != "query" and not name.startswith("query_attributes")
-    ]
-    table = pa.Table.from_batches([batch]).select(kept)
+    table = pa.Table.from_batches([batch])
+    own = [name for name in table.column_names if name.startswith(_ATTRIBUTES)]
+    flat = table.select(own).flatten()
+    table = table.select([name for name in table.column_names if name not in ("query", *own)])
+    for field, column in zip(flat.schema, flat.columns, strict=True):
+        if not (pa.types.is_nested(field.type) or pa.types.is_temporal(field.type)):
+            table = table.append_column(field.name, column)
     for place, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             ms = table.column(place).cast(pa.timestamp("ms", field.type.tz), safe=False).cast(pa.int64())

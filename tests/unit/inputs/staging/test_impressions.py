@@ -167,6 +167,35 @@ def shown(search, place, url, **more):
     return row | more
 
 
+@given(
+    arms=st.lists(
+        st.lists(st.sampled_from([None, "", "a", "b"]), min_size=3, max_size=3), min_size=1, max_size=5
+    ),
+    mixed=st.booleans(),
+    batch=st.sampled_from([2, 1000]),
+)
+def test_rows_of_a_search_have_one_variant_or_the_search_is_ambiguous(tmp_path_factory, arms, mixed, batch):
+    rows = [
+        shown(number, place, f"d{place}", clicked=True, variant=arm, experiment="t")
+        for number, some in enumerate(arms)
+        for place, arm in enumerate(some, 1)
+    ]
+    order = (lambda row: row["position"]) if mixed else (lambda row: row["search_id"])
+    file = tmp_path_factory.mktemp("rows") / "shown.parquet"
+    pl.DataFrame(sorted(rows, key=order), schema_overrides={"variant": pl.String}).write_parquet(file)
+    with pytest.MonkeyPatch.context() as patch, scratch():
+        patch.setattr(impressions, "BATCH", batch)
+        half = open_log(Sources(file), Settings()).searches
+        found = half.frame.select("search_id", "variant", "experiment").collect()
+        refused = half.made_of["rejected", "ambiguous search_id"]
+    said = {number: {*some} - {None} for number, some in enumerate(arms)}
+    assert dict(found.select("search_id", "variant").rows()) == {
+        number: next(iter(names), None) for number, names in said.items() if len(names) < 2
+    }
+    assert set(found["experiment"]) <= {"t"}
+    assert refused == 3 * sum(len(names) > 1 for names in said.values())
+
+
 def write(folder, rows, name="shown.parquet"):
     pl.DataFrame(rows).write_parquet(folder / name)
     return folder / name

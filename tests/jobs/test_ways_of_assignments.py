@@ -1,0 +1,207 @@
+"""Assignments of users to arms of A/B tests, and arms that searches name, by every way in."""
+
+import json
+
+import duckdb
+import polars as pl
+import pytest
+
+import clickassay as ca
+from clickassay.core.errors import InputError
+from clickassay.core.files.scratch import scratch
+from clickassay.core.settings import load_settings
+from clickassay.inputs.frames import Frame
+from clickassay.inputs.staging.sql import InputSql
+from clickassay.jobs.inputs import Sources, open_log
+from clickassay.logs.assignments import prepare_assignments
+from support.bucket import BUCKET, served
+from support.logs import tiny
+
+ROWS = [
+    (1000, "control", "ranker", "2024-04-30 10:00:00", None),
+    (1001, "new", "ranker", "2024-04-30 10:00:00", "2024-06-01 00:00:00"),
+    (1002, "new", None, None, None),
+]
+TIMES = ("timestamp", "until")
+GIVEN = pl.DataFrame(ROWS, ["user_id", "variant", "experiment", *TIMES], orient="row")
+TYPED = GIVEN.with_columns(pl.col(TIMES).str.to_datetime(time_unit="ms", time_zone="UTC"))
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tiny.write_log(tmp_path / "log")
+
+
+def opened(log, assignments, **settings):
+    with scratch():
+        given = Sources(log.searches, log.clicks, assignments=assignments)
+        return open_log(given, load_settings(**settings)).assignments
+
+
+def files(folder, write, ending):
+    """Write the rows in two files of a folder."""
+    place = folder / "given"
+    place.mkdir()
+    frame = TYPED if ending == "parquet" else GIVEN
+    for number in range(2):
+        write(frame.slice(2 * number, 2), place / f"{number}.{ending}")
+    return place
+
+
+def tsv(frame, file):
+    frame.write_csv(file, separator="\t")
+
+
+def of_duckdb(folder):
+    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
+        connection.register("rows", TYPED.to_arrow())
+        connection.execute("CREATE TABLE given AS FROM rows")
+    return InputSql("FROM given", database=folder / "shop.duckdb")
+
+
+def of_delta(folder):
+    deltalake = pytest.importorskip("deltalake")
+    deltalake.write_deltalake(folder / "table", TYPED.to_arrow())
+    return str(folder / "table")
+
+
+WAYS = {
+    "csv": lambda folder: files(folder, pl.DataFrame.write_csv, "csv"),
+    "tsv": lambda folder: files(folder, tsv, "tsv"),
+    "glob": lambda folder: f"{files(folder, pl.DataFrame.write_parquet, 'parquet')}/*.parquet",
+    "json lines": lambda folder: files(folder, pl.DataFrame.write_ndjson, "jsonl"),
+    "sql": of_duckdb, "delta": of_delta, "polars": lambda _: Frame(TYPED),
+    "lazy": lambda _: Frame(TYPED.lazy()),
+    "arrow": lambda _: Frame(TYPED.to_arrow()), "pandas": lambda _: Frame(TYPED.to_pandas()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_in_gives_the_same_assignments(log, tmp_path, way):
+    ms = [1_714_471_200_000, 1_714_471_200_000, None], [None, 1_717_200_000_000, None]
+    found = opened(log, WAYS[way](tmp_path))
+    assert found.columns == {"user_id", "variant", "experiment", *TIMES}
+    ids = pl.col("user_id").cast(pl.Int64)  # text in files of text
+    rows = found.rows.select(ids, "variant", "experiment", *TIMES)
+    assert rows.rows() == [(*row[:3], *at) for row, *at in zip(ROWS, *ms, strict=True)]
+
+
+def test_an_object_store_has_them_too(log, tmp_path, monkeypatch):
+    GIVEN.write_csv(tmp_path / "a.csv")
+    with served() as (bucket, address):
+        bucket.put("tests/a.csv", tmp_path / "a.csv")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+        found = opened(log, f"s3://{BUCKET}/tests/a.csv")
+    assert found.rows.equals(opened(log, str(tmp_path / "a.csv")).rows)
+
+
+def test_times_without_a_zone_are_of_the_zone_that_is_told(log, tmp_path):
+    GIVEN.write_csv(tmp_path / "a.csv")
+    berlin = opened(log, str(tmp_path / "a.csv"), time_zone="Europe/Berlin").rows["timestamp"]
+    assert (berlin - opened(log, str(tmp_path / "a.csv")).rows["timestamp"])[0] == -2 * 3_600_000
+
+
+@pytest.mark.parametrize("way", ["option", "sql", "variable", "project"])
+def test_a_run_records_the_table_whoever_names_it(log, tmp_path, monkeypatch, way):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "a.parquet"
+    TYPED.drop_nulls("experiment").rename({"user_id": "uid"}).write_parquet(file)
+    given = ["--column", "assignments.user_id=uid"]
+    if way == "option":
+        given += ["--assignments", file]
+    elif way == "sql":
+        given = ["--assignments-sql", "SELECT uid AS user_id, * EXCLUDE uid FROM 'a.parquet'"]
+    elif way == "variable":
+        monkeypatch.setenv("CLICKASSAY_ASSIGNMENTS", str(file))
+    else:
+        (tmp_path / "clickassay.toml").write_text(
+            '[inputs]\nassignments = "a.parquet"\n[columns.assignments]\nuser_id = "uid"\n'
+        )
+        given = []
+    outcome = tiny.inside(*log.options(), *given, *tiny.QUICK)
+    assert outcome.code in (0, 1), outcome
+    recorded = json.loads((log.out / "settings.json").read_text())["inputs"]["assignments"]
+    assert [one["bytes"] for one in recorded["files"]] == [file.stat().st_size] or way == "sql"
+
+
+def test_python_takes_them_as_it_takes_outcomes(log):
+    frames = tiny.searches(), tiny.clicks()
+    more = {"progress": False, "depth": 3, "assignments": GIVEN.drop("user_id")}
+    with pytest.raises(ca.InputError, match="assignments: column user_id is missing"):
+        ca.run(*frames, tiny.judgments(), **more)
+    with pytest.raises(ca.InputError, match="assignments: column user_id is missing"):
+        ca.pattern_table(*frames, **more)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"user_id": "who"}, "assignments: column user_id is missing in {file}; it has: who, variant, "),
+        (
+            {"variant": "Arm"},
+            "assignments: column variant is missing in {file}; it has: user_id, Arm, experiment, timestamp, "
+            "until; are these meant? Then add --column assignments.variant=Arm",
+        ),
+    ],
+)
+def test_a_missing_column_is_named_with_what_to_add(log, tmp_path, columns, said):
+    file = tmp_path / "a.csv"
+    GIVEN.rename(columns).write_csv(file)
+    assert said.format(file=file) in tiny.refusal(*log.options("patterns"), "--assignments", file)
+
+
+def test_a_row_without_a_variant_is_none(log):
+    given = pl.DataFrame({"user_id": [1000, 1001, 1002], "variant": ["a", "", None]})
+    found = opened(log, Frame(given))
+    with scratch():
+        settings = load_settings(max_rejected=1)
+        searches = open_log(Sources(log.searches, log.clicks), settings).searches
+        by_user = prepare_assignments(found, searches, settings).by_user
+    assert by_user["user_id"].to_list() == [1000]
+
+
+# ---- arms that searches name ---------------------------------------------------------------------
+ARMS = pl.when(pl.col("user_id") % 2 == 0).then(pl.lit("7")).otherwise(pl.lit("new"))
+KINDS = {
+    "text": ARMS,
+    "categories": ARMS.cast(pl.Categorical),
+    "enum": ARMS.cast(pl.Enum(["new", "7"])),
+    "nulls": pl.when(pl.col("user_id") % 2 == 0).then(pl.lit(7)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", ["file", "frame", "sql", "impressions"])
+def test_the_variant_of_searches_is_text_by_every_way(tmp_path, way, kind):
+    searches = tiny.searches().with_columns(variant=KINDS[kind])
+    log = tiny.write_log(tmp_path, searches=searches)
+    shown = searches.explode("results").rename({"results": "url"})
+    places = pl.int_range(pl.len()).over("search_id") + 1
+    sources = {
+        "file": log.searches,
+        "frame": Frame(searches),
+        "sql": InputSql(f"FROM '{log.searches}'"),
+        "impressions": Frame(shown.with_columns(position=places).sort("position")),
+    }
+    with scratch():
+        half = open_log(Sources(sources[way], log.clicks), load_settings()).searches
+        rows = half.frame.select("search_id", "variant", "experiment").sort("search_id").collect()
+    expected = tiny.searches().select("search_id", ARMS.replace("new", None if kind == "nulls" else "new"))
+    assert rows["variant"].to_list() == expected.to_series(1).to_list()
+    assert set(rows["experiment"]) == {"variant"}
+    assert "variant" in half.columns
+
+
+def test_true_and_false_are_no_names_of_variants(tmp_path):
+    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(variant=pl.lit(value=True)))
+    with scratch(), pytest.raises(InputError, match=r"column variant of .* is Boolean; expected text"):
+        open_log(Sources(log.searches, log.clicks), load_settings())
+
+
+def test_a_log_without_tests_has_no_column_of_them(tmp_path):
+    log = tiny.write_log(tmp_path)
+    with scratch():
+        half = open_log(Sources(log.searches, log.clicks), load_settings()).searches
+        assert not {"variant", "experiment"} & half.columns
+        plan = half.frame.select("search_id", "variant", "experiment").explain()
+    assert "PROJECT 1/5 COLUMNS" in plan
