@@ -501,9 +501,8 @@ def test_init_takes_a_table_of_assignments_and_asks_for_controls_that_nobody_can
     assert written["inputs"]["assignments"] == "log/users.csv"
     assert written["columns"]["assignments"] == {"user_id": "uid", "variant": "group"}
     assert len(written.get("tests", {})) == sections
-    assert "--judgments JUDGMENTS --out RUN --assignments log/users.csv" in tiny.said_by(
-        "inspect", "log/users.csv"
-    )
+    said = tiny.inside("inspect", "log/users.csv").out
+    assert "--judgments JUDGMENTS --out RUN --assignments log/users.csv" in said
     searches = tiny.searches().with_columns(variant=pl.lit("a"))
     searches.write_parquet(here / "log" / "searches.parquet")
     text = tiny.inside("init", "log", "--show").out
