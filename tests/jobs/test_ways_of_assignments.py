@@ -206,3 +206,12 @@ def test_a_log_without_tests_has_no_column_of_them(tmp_path):
         assert not {"variant", "experiment"} & half.columns
         plan = half.frame.select("search_id", "variant", "experiment").explain()
     assert "PROJECT 1/5 COLUMNS" in plan
+
+
+@pytest.mark.parametrize("place", ["--out", "--store"])
+def test_nothing_is_written_into_the_folder_of_assignments(log, place):
+    given = log.folder / "given"
+    given.mkdir()
+    GIVEN.write_csv(given / "a.csv")
+    words = ["patterns", "--searches", log.searches, "--clicks", log.clicks, "--assignments", given]
+    assert f"is inside {given}, which is an input" in tiny.refusal(*words, place, given / "made")

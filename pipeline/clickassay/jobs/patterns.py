@@ -164,7 +164,7 @@ def make_patterns(
     if isinstance(out, str):
         place = tempfile.TemporaryDirectory(prefix="clickassay-")
     else:
-        check_apart(out, sources.searches, sources.clicks, sources.outcomes)
+        check_apart(out, *sources.given.values())
         place = published_folder(out, force=force)
     with place as folder:
         inputs = open_log(sources, settings, progress=progress)

@@ -61,7 +61,7 @@ def grow_store(
     """
     folder = reachable(folder, settings)
     if isinstance(folder, Path):
-        check_apart(folder, sources.searches, sources.clicks, sources.outcomes)
+        check_apart(folder, *sources.given.values())
     inputs = open_log(sources, settings, by_file=True, progress=progress)
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine == "spark":

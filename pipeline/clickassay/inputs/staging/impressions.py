@@ -199,6 +199,7 @@ class _Halves:
         """Write the searches and clicks of rows; return whether the rows of each search were met together."""
         self.counts: Rows = Counter()
         self._writers: dict[str, pq.ParquetWriter] = {}
+        rows = rows.drop(one for one in OF_TESTS if one not in self._shared)
         keys = keys_of(rows.collect_schema(), ("search_id", "url", *self._shared))
         left: pl.DataFrame | None = None
         try:
