@@ -59,13 +59,13 @@ def prepare_assignments(given: WholeInput | None, searches: object, settings: Se
         return None
     if given is not None and "variant" in columns:
         raise InputError(
-            "searches have a column variant, and there is a table of assignments; leave out --assignments, "
+            "searches have a column variant, and there is a table of assignments; remove --assignments, "
             "or rename the column by --column searches.variant=…"
         )
     if not isinstance(searches, LocalHalf):
         raise InputError(
             "A/B tests are looked up where the log lies, which only Spark reaches; read it with another "
-            "engine, or leave out assignments and the column variant"
+            "engine, or remove assignments and the column variant"
         )
     found = _by_search(searches, settings) if given is None else _by_table(given, searches, settings)
     if found.arms.height > MOST_ARMS:
