@@ -15,12 +15,12 @@ from clickassay.core.contracts.patterns import (
     SHOWN,
     SIGNALS,
 )
-from clickassay.core.contracts.run import RUN_TABLES
+from clickassay.core.contracts.run import RUN_TABLES, TABLES_OF_TESTS
 
 PAGE = Path(__file__).parents[1] / "reference" / "tables.md"
 PATTERN_TABLES = (PATTERN_CONFIGURATIONS, PATTERNS, SHOWN, PATTERN_QUERIES, HEALTH, SIGNALS, OUTCOMES)
 TABLES = {f"log {table.name}": table for table in PATTERN_TABLES} | {
-    table.name: table for table in RUN_TABLES if table not in PATTERN_TABLES
+    table.name: table for table in (*RUN_TABLES, *TABLES_OF_TESTS) if table not in PATTERN_TABLES
 }
 """The tables by the name between the marks of the page; what both parts have stands there once."""
 
@@ -56,11 +56,17 @@ def _rows(columns: tuple[Column, ...] | list[Column], *, key: tuple[str, ...], s
         if kind is True:
             found.append((_names(members, key), ""))
         elif kind:
-            meaning = members[0].meaning.replace("lower end", "lower and upper end")
-            found.append((f"{_names(members, key)} {members[0].dtype}", meaning))
+            meaning = members[0].meaning.replace("lower end of ", "")
+            found.append((_typed(members, key), meaning))
         else:
-            found += [(f"{_names([one], key)} {one.dtype}", one.meaning) for one in members]
+            found += [(_typed([one], key), one.meaning) for one in members]
     return found
+
+
+def _typed(columns: list[Column], key: tuple[str, ...]) -> str:
+    """Return names with their type; most are Float64, which the page says once."""
+    dtype = "" if str(columns[0].dtype) == "Float64" else f" {columns[0].dtype}"
+    return f"{_names(columns, key)}{dtype}"
 
 
 def _whose_end(column: Column) -> str:

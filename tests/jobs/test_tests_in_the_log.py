@@ -1,6 +1,7 @@
 """A log with A/B tests to its report: tables, page, first screen, summary, exit code, and the command."""
 
 import json
+import re
 from dataclasses import replace
 
 import polars as pl
@@ -99,6 +100,9 @@ def test_a_saved_run_has_the_tables_the_page_and_the_summary(run, world, tmp_pat
     summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
     assert [one["verdict"] for one in summary["experiments"]] == ["agree", "agree", None]
     assert summary == json.loads(json.dumps(run.summary))
+    described = (ROOT / "docs/reference/summary.md").read_text("utf-8").partition("## experiments\n")[2]
+    keys = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]+) \|", described, flags=re.MULTILINE)))
+    assert sorted(keys) == sorted(summary["experiments"][0])
     for file in ("report.md", "summary.md"):
         assert "3 A/B tests, NDCG against clicks" in (place / file).read_text(encoding="utf-8")
     assert (place / "tables" / "tests.tex").is_file()

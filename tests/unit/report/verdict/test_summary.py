@@ -75,7 +75,8 @@ def test_the_documented_keys_are_the_written_ones(written):
     for head, entries in parts.items():
         assert entries, head
         assert {tuple(entry) for entry in entries} == {tuple(keys[head])}, head
-    assert set(keys) - set(parts) == {"The summary of a run", "Kinds", "Kinds of decision"}
+    others = {"The summary of a run", "Kinds", "Kinds of decision", "experiments"}
+    assert set(keys) - set(parts) == others
 
 
 def test_the_documented_kinds_are_those_that_a_verdict_may_have():
