@@ -13,7 +13,7 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.health import Checked, log_findings
 from clickassay.jobs.inputs import Inputs, Sources, open_log
-from clickassay.jobs.patterns import outcomes_of, reachable
+from clickassay.jobs.patterns import assignments_of, outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.arrays.workers import Workers
@@ -26,7 +26,14 @@ from clickassay.logs.batches import (
     threads_of,
     warn_if_unsorted,
 )
-from clickassay.logs.grow import add_to_store, plan_growth, store_settings, with_carried, with_folds_of
+from clickassay.logs.grow import (
+    add_to_store,
+    plan_growth,
+    store_settings,
+    with_carried,
+    with_folds_of,
+    with_known,
+)
 from clickassay.logs.log import LocalHalf, Log
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store import PatternStore
@@ -51,8 +58,8 @@ def grow_store(
 ) -> StoreGrowth:
     """Add a log to a pattern store; files that it already has are not read again.
 
-    sources: searches, clicks and outcomes: all files, or only new ones. With ``only_judged`` also judgments:
-      sessions of queries without any are counted only.
+    sources: searches, clicks, outcomes and assignments: all files, or only new ones. With ``only_judged``
+      also judgments: sessions of queries without any are counted only.
     folder: the store; it is created if it does not exist.
 
     Raises StoreError if the store is in use, broken, or was made with other settings; InputError if a file
@@ -77,7 +84,8 @@ def grow_store(
                 progress(Event(note, note=True))
         told = steady(progress)
         own = with_carried(outcomes_of(inputs, settings)(log), store)
-        made_by = (store, plan, settings, versions(), told, own)
+        arms = with_known(assignments_of(inputs, plan.log.searches, settings), store, plan.run)
+        made_by = (store, plan, settings, versions(), told, own, arms)
         if settings.engine == "duckdb":
             from clickassay.logs.duckdb import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
 
@@ -85,7 +93,7 @@ def grow_store(
                 added = add_to_store(duckdb_batches(engine, settings, kept, told, own), *made_by)
         else:
             with Workers(threads_of(settings)) as workers:
-                added = add_to_store(ArrayBatchProcessor(settings, workers, kept, told, own), *made_by)
+                added = add_to_store(ArrayBatchProcessor(settings, workers, kept, told, own, arms), *made_by)
         _check(store, inputs, settings, checked)
     return StoreGrowth(added, plan.known)
 
@@ -116,9 +124,10 @@ def _grow_on_spark(
         with store.locked():
             plan = plan_growth(store, log, settings)
             own = with_carried(outcomes_of(inputs, settings)(log), store)
+            arms = with_known(assignments_of(inputs, plan.log.searches.listing, settings), store, plan.run)
             processor = spark_batches(engine, settings, store.judged_queries(), progress, own)
             made = {**versions(), "spark": str(engine.session.version)}
-            added = add_to_store(processor, store, plan, settings, made, progress, own)
+            added = add_to_store(processor, store, plan, settings, made, progress, own, arms)
         _check(store, inputs, settings, checked)
     return StoreGrowth(added, plan.known)
 

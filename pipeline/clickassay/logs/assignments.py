@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -16,7 +16,8 @@ from clickassay.inputs.tables import WholeInput
 from clickassay.logs.chunks import DAY_MS
 from clickassay.logs.log import LocalHalf
 from clickassay.logs.sql.steps import FIRST_MS, NEVER_MS
-from clickassay.patterns.funnel import check_rejected
+from clickassay.patterns.digests import id_digests
+from clickassay.patterns.funnel import check_rejected, with_counts
 
 MOST_ARMS = 1000
 """Arms of all tests together; more are probably ids in the wrong column."""
@@ -41,8 +42,30 @@ class Assignments:
     in_two: pl.DataFrame  # user_id, experiment, variant: of users of several variants, each of them.
     arms: pl.DataFrame  # experiment, variant: all arms, sorted.
     spans: pl.DataFrame  # experiment, since_ms, until_ms: of tests whose ends are declared.
+    given: pl.DataFrame  # Of a table, its usable rows, with the columns of `by_user`.
+    # Digests of assignments that earlier runs into a store knew.
+    known: pl.Series = field(default_factory=lambda: pl.Series("id", [], pl.UInt64))
     # What became of the rows that were read, by step and reason of the funnel.
     counts: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def digests(self) -> pl.Series:
+        """Return a digest of each given assignment, by which a store knows it, whenever it ends (id)."""
+        begun = pl.concat_str(pl.exclude("until_ms"), separator=" ")
+        return pl.Series("id", id_digests(self.given.select(begun).to_series()))
+
+    def with_arms_of(self, carried: pl.DataFrame) -> "Assignments":
+        """Return them with the arms that searches carried over from an earlier run name."""
+        if not self.is_by_search or "variant" not in carried.columns:
+            return self
+        more = _usable(carried.lazy().select("user_id", *_TEST)).select(_TEST).collect()
+        return replace(self, arms=pl.concat([self.arms, more]).unique().sort(_TEST))
+
+
+def counted_assignments(funnel: pl.DataFrame, assignments: Assignments | None) -> pl.DataFrame:
+    """Add what became of assignments to the funnel of a log."""
+    if assignments is None or not assignments.counts:
+        return funnel
+    return with_counts(funnel, "assignments", assignments.counts)
 
 
 def prepare_assignments(given: WholeInput | None, searches: object, settings: Settings) -> Assignments | None:
@@ -84,14 +107,14 @@ def _usable(rows: pl.LazyFrame) -> pl.LazyFrame:
 def _by_search(searches: LocalHalf, settings: Settings) -> Assignments:
     own = searches.frame.select("user_id", *_TEST)
     distinct = _usable(own).unique().collect(engine="streaming")
+    none = distinct.clear().with_columns(since_ms=pl.lit(None, pl.Int64), until_ms=pl.lit(None, pl.Int64))
     return Assignments(
-        by_user=distinct.clear().with_columns(
-            since_ms=pl.lit(None, pl.Int64), until_ms=pl.lit(None, pl.Int64)
-        ),
+        by_user=none,
         is_by_search=True,
         in_two=_of_several(distinct),
         arms=distinct.select(_TEST).unique().sort(_TEST),
         spans=_spans(settings.tests),
+        given=none,
     )
 
 
@@ -131,6 +154,7 @@ def _by_table(given: WholeInput, searches: LocalHalf, settings: Settings) -> Ass
         in_two=in_two,
         arms=rows.select(_TEST).unique().sort(_TEST),
         spans=_spans(settings.tests),
+        given=rows,
         counts=+counts,
     )
 

@@ -17,15 +17,16 @@ from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.files.tables import scan_parquet
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings, log_settings
-from clickassay.core.text.words import utc_text
+from clickassay.core.text.words import utc_text, visible
 from clickassay.inputs.sources.fingerprint import FileFingerprint, refuse_changed
+from clickassay.logs.assignments import Assignments, counted_assignments
 from clickassay.logs.batches import Window, cut_chunks, refuse_lone_last
 from clickassay.logs.chunks import DAY_MS, FileChunk
 from clickassay.logs.log import H, Log
 from clickassay.logs.outcomes import Outcomes
 from clickassay.logs.sql.steps import END_MS, FIRST_MS, end_of_times
-from clickassay.patterns.batches import CARRIED, BatchContent, KnownFiles, StoredBatch, undo_runs
-from clickassay.patterns.funnel import check_log, with_impressions, with_outcomes
+from clickassay.patterns.batches import ASSIGNED, CARRIED, BatchContent, KnownFiles, StoredBatch, undo_runs
+from clickassay.patterns.funnel import check_log, with_counts
 from clickassay.patterns.places import STORE_FILE
 from clickassay.patterns.store import PatternStore, id_digest, known_ids
 
@@ -187,6 +188,30 @@ def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | N
     return (outcomes or Outcomes(carried.clear())).with_earlier(carried)
 
 
+def with_known(assignments: Assignments | None, store: PatternStore, run: int) -> Assignments | None:
+    """Return the assignments of a run that begins with batch `run`, with what earlier runs have left.
+
+    Raises RejectedRowsError if one begins before what the store has closed, and no earlier run knew it.
+    """
+    before = [batch for batch in store.batches() if batch.info["run"] < run]
+    if assignments is None or not before:
+        return assignments
+    assignments = assignments.with_arms_of(before[-1].frame("carry_searches"))
+    known = [batch.frame(ASSIGNED)["id"] for batch in before if batch.has(ASSIGNED)][-1:]
+    known_ids = pl.concat([pl.Series("id", [], pl.UInt64), *known])
+    rows, closed_ms = assignments.given, before[-1].watermark_ms
+    late = rows.filter(~assignments.digests().is_in(known_ids.implode()) & (rows["since_ms"] < closed_ms))
+    if late.height:
+        row = late.row(0, named=True)
+        raise RejectedRowsError(
+            f"assignments: {late.height:,} of {rows.height:,} come too late, such as one to "
+            f"{visible(row['variant'])} of {visible(row['experiment'])}: {store.folder} has counted all "
+            f"sessions up to {utc_text(closed_ms)} UTC; give column timestamp (an assignment without one "
+            f"holds from the beginning), or make the batches again: {undo_runs(store.folder, 1)}"
+        )
+    return replace(assignments, known=known_ids)
+
+
 class JoinedOutcomes:
     """Follows what becomes of the outcomes that a run into a store brings.
 
@@ -242,7 +267,8 @@ class JoinedOutcomes:
         ambiguous = content.frames["ambiguous"].lazy().collect()["search_id"].cast(ids.dtype)
         is_lost = ~self._is_settled | (ids.is_in(ambiguous.implode()) & ~self._is_late)
         unmatched = int(rows.filter(is_lost)["given_rows"].sum())
-        funnel = with_outcomes(content.closed.funnel, self._counts, unmatched)
+        counts = {**self._counts, ("unmatched", "no usable search"): unmatched}
+        funnel = with_counts(content.closed.funnel, "outcomes", counts)
         return replace(content, closed=replace(content.closed, funnel=funnel))
 
 
@@ -269,6 +295,7 @@ class BatchProcessor(Protocol[H]):
 def add_to_store(
     processor: BatchProcessor[H], store: PatternStore, plan: Plan[H], settings: Settings,
     versions: Mapping[str, str], progress: Progress, outcomes: Outcomes | None = None,
+    assignments: Assignments | None = None,
 ) -> int:  # fmt: skip
     """Process the batches of a plan, and publish each when it is done; return how many.
 
@@ -303,9 +330,13 @@ def add_to_store(
         }
         content = processor.content(info)
         if not number:
-            funnel = with_impressions(content.closed.funnel, plan.log.searches.made_of)
+            funnel = with_counts(content.closed.funnel, "impressions", plan.log.searches.made_of)
+            funnel = counted_assignments(funnel, assignments)
             content = replace(content, closed=replace(content.closed, funnel=funnel))
         content = joined.put(content, ends_run=ends_run)
+        if assignments is not None and assignments.given.height:
+            known = pl.concat([assignments.known, assignments.digests()]).unique().sort()
+            content = replace(content, frames={**content.frames, ASSIGNED: known.to_frame()})
         for what, files in plan.files.items():
             refuse_changed(what, files)
         store.publish(replace(content, info={**info, "counted": _counted(store, content.closed.funnel)}))

@@ -15,7 +15,7 @@ from clickassay.core.text.words import visible
 from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.tables import WholeInput
 from clickassay.logs.log import H, Log
-from clickassay.patterns.funnel import MOST_SIGNALS, check_rejected, with_outcomes
+from clickassay.patterns.funnel import MOST_SIGNALS, check_rejected, with_counts
 
 LARGEST = 10
 """So many values tell whether a few decide."""
@@ -154,7 +154,8 @@ def counted_outcomes(funnel: pl.DataFrame, outcomes: Outcomes | None) -> pl.Data
     if outcomes is None or not outcomes.counts:
         return funnel
     kept = int(funnel.filter(source="outcomes", step="kept")["rows"].sum())
-    return with_outcomes(funnel, outcomes.counts, outcomes.usable - kept)
+    counts = {**outcomes.counts, ("unmatched", "no usable search"): outcomes.usable - kept}
+    return with_counts(funnel, "outcomes", counts)
 
 
 def _described(search_id: str | None, value: str | None, log: Log[H]) -> str:

@@ -305,6 +305,8 @@ class KnownFiles:
 _TABLES = ("closed", "open")
 CARRIED = "carry_outcomes"
 """Frame of the outcomes of open sessions, of a store that counts outcomes."""
+ASSIGNED = "assignments"
+"""Frame of the digests of assignments that a store knows (id), sorted; of one that was given any."""
 _FRAMES = ("carry_searches", "carry_clicks", "ids", "orphan_clicks", "ambiguous")
 
 
@@ -364,8 +366,8 @@ def write_batch(content: BatchContent, folder: Path, number: int) -> None:
     for kind, table in zip(_TABLES, (content.closed, content.opened), strict=True):
         (folder / kind).mkdir()
         write_folder_tables(table, folder / kind)
-    for name in (*_FRAMES, *((CARRIED,) if CARRIED in content.frames else ())):
-        write = write_ids if name == "ids" else write_table
+    for name in (*_FRAMES, *(name for name in (CARRIED, ASSIGNED) if name in content.frames)):
+        write = write_ids if name in ("ids", ASSIGNED) else write_table
         write(content.frames[name], folder / f"{name}.parquet")
     files = sorted(folder.rglob("*.parquet"))
     digests = {file.relative_to(folder).as_posix(): file_digest(file) for file in files}

@@ -174,19 +174,10 @@ def orphan_click_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl
     return _funnel_frame(rows)
 
 
-def with_outcomes(
-    funnel: pl.DataFrame, counts: Mapping[tuple[str, str], int], unmatched: int
-) -> pl.DataFrame:
-    """Add the rows of outcomes that were read, by step and reason, and the rows of no search."""
-    rows = Counter({("outcomes", EVERY, 0, *key): count for key, count in counts.items()})
-    rows["outcomes", EVERY, 0, "unmatched", "no usable search"] = unmatched
+def with_counts(funnel: pl.DataFrame, source: str, counts: Mapping[tuple[str, str], int]) -> pl.DataFrame:
+    """Add what became of the rows of a source, by step and reason."""
+    rows = Counter({(source, EVERY, 0, *key): count for key, count in counts.items()})
     return pl.concat([funnel, _funnel_frame(rows)]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
-
-
-def with_impressions(funnel: pl.DataFrame, made_of: Mapping[tuple[str, str], int]) -> pl.DataFrame:
-    """Add the rows that searches and clicks were made of, by step and reason, if any."""
-    rows = Counter({("impressions", EVERY, 0, *key): count for key, count in made_of.items()})
-    return pl.concat([funnel, _funnel_frame(rows)]) if rows else funnel
 
 
 def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:

@@ -139,6 +139,7 @@ class Searches(Columns):
     # id_text, user_text: Ids as they were read, where they are texts.
     id_text: pl.Series | None = None
     user_text: pl.Series | None = None
+    arm: Rows | None = None  # Arm of an A/B test that a search names, or -1; None where searches name none.
 
 
 @dataclass(frozen=True)

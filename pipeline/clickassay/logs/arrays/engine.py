@@ -15,10 +15,11 @@ from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.core.text.words import first_line
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.arrays.actions import Actions
-from clickassay.logs.arrays.columns import ReadClicks, Searches
+from clickassay.logs.arrays.columns import ReadClicks, Searches, changes, order_of_parts
 from clickassay.logs.arrays.forming import Forming, PartCounts, PartOfBatch
 from clickassay.logs.arrays.routes import SearchIds, routed
 from clickassay.logs.arrays.shown import LogTexts, Queries, ShownLists
+from clickassay.logs.arrays.steps.arms import ArmCounts, ArmFinder
 from clickassay.logs.arrays.steps.carry_over import CarryOver, orphan_clicks
 from clickassay.logs.arrays.steps.clicks import ClickReader
 from clickassay.logs.arrays.steps.normalise_urls import Urls
@@ -28,9 +29,11 @@ from clickassay.logs.arrays.steps.read_searches import SearchReader
 from clickassay.logs.arrays.steps.search_ids import AmbiguousIds
 from clickassay.logs.arrays.table import pattern_table
 from clickassay.logs.arrays.workers import Workers
+from clickassay.logs.assignments import Assignments
 from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts
+from clickassay.patterns.sums import order_of
 from clickassay.patterns.table import StagedTable, give_back
 
 
@@ -44,6 +47,7 @@ class ReadBatch:
     # Unusable rows by reason: searches, clicks, and rows with another action.
     rejected: tuple[Counter[str], Counter[str], Counter[str]]
     health: tuple[LogCounts, LogCounts]
+    empty: list[Searches]  # Searches without results that count in A/B tests, in pieces.
 
 
 class ArraySessioniser:
@@ -55,9 +59,10 @@ class ArraySessioniser:
     parts: how many; a power of two, at most 64.
     has_signals: whether clicks have actions, or satisfied clicks are a signal.
     judged_queries: market (null = every market), query: sessions of other queries are only counted.
+    assignments: who took part in A/B tests; None if there are none.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that a log may have
         self,
         settings: Settings,
         workers: Workers,
@@ -68,12 +73,16 @@ class ArraySessioniser:
         has_signals: bool = False,
         outcomes: pl.DataFrame | None = None,
         judged_queries: pl.DataFrame | None = None,
+        assignments: Assignments | None = None,
     ) -> None:
+        self.arms = None if assignments is None else ArmFinder(assignments)
         self._settings, self._workers, self._ids, self._parts = settings, workers, ids, parts
         urls = Urls(normalise=settings.normalise_urls)
         self.shown = LogTexts(Queries(judged_queries), ShownLists(settings.stored_depth), urls)
         end_ms = end_of_times(settings)
-        self.searches = SearchReader(self.shown, folds=settings.folds, end_ms=end_ms, parts=parts)
+        self.searches = SearchReader(
+            self.shown, folds=settings.folds, end_ms=end_ms, parts=parts, arms=self.arms
+        )
         self.actions = Actions(settings) if has_signals else None
         self._outcomes = None if outcomes is None else GivenOutcomes(outcomes)
         self._clicks = ClickReader(urls, by_url=by_url, end_ms=end_ms, actions=self.actions)
@@ -91,7 +100,10 @@ class ArraySessioniser:
         self._closed, self._open = self._no_sums(), self._no_sums()
 
     def _no_sums(self) -> list[PatternCounts]:
-        return [PatternCounts(self.shown, self._settings) for _ in range(self._parts)]
+        counts = (
+            None if self.arms is None else ArmCounts(self.arms, self._settings) for _ in range(self._parts)
+        )
+        return [PatternCounts(self.shown, self._settings, arms) for arms in counts]
 
     def take_up(self, searches: pl.DataFrame, clicks: pl.DataFrame) -> None:
         """Carry over rows, as they were read, of the part of the log before."""
@@ -135,7 +147,8 @@ class ArraySessioniser:
             clicks, usable, rejected, days = self._clicks.read(
                 clicked, self._workers, lambda rows: report(0, rows)
             )
-        return ReadBatch(searches, clicks, usable, (faults, *rejected), (health, days))
+        empty = self.searches.take_empty()
+        return ReadBatch(searches, clicks, usable, (faults, *rejected), (health, days), empty)
 
     def add(self, batch: ReadBatch, watermark_ms: int) -> None:
         """Count a batch.
@@ -166,6 +179,7 @@ class ArraySessioniser:
             for number, (part, *sums) in enumerate(zip(parts, self._closed, self._open, strict=True))
         ]
         formed = workers.map(lambda part: forming.form(part, watermark_ms), works)
+        self._add_empty(batch.empty)
         orphans, ambiguous = (
             ReadClicks.concat([getattr(route, name) for route in routes]) for name in ("orphans", "ambiguous")
         )
@@ -177,6 +191,18 @@ class ArraySessioniser:
         new_ids = [part.new_ids for part in formed if part.new_ids is not None]
         if new_ids:
             self.new_ids = pl.concat(new_ids).unique().sort()
+
+    def _add_empty(self, pieces: list[Searches]) -> None:
+        """Count searches without results in A/B tests, each once however often it was delivered."""
+        if not pieces:
+            return
+        every = Searches.concat(pieces)
+        order = order_of(every.id, every.user, every.time)
+        once = every.take(order[changes(order, every.id, every.user, every.time)])
+        cut = once.cut(*order_of_parts(once.bucket % self._parts, self._parts - 1))
+        for sums, piece in zip(self._closed, cut, strict=True):
+            if sums.arms is not None:
+                sums.arms.add_empty(piece)
 
     def _count(
         self,
@@ -239,7 +265,7 @@ class ArraySessioniser:
         no_masks = pl.DataFrame(schema={"click_mask": pl.Int64, "sessions": pl.Int64})
         if not shows_both_ways(self.funnel.frame(no_masks, (), is_open=False)):
             for sums in self._closed:
-                sums.signals.pop(OF_DWELL_TIMES[1], None)
+                sums.drop_signal(OF_DWELL_TIMES[1])
         return self.closed_table()
 
     def open_table(self) -> StagedTable:

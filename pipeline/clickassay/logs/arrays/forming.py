@@ -169,7 +169,7 @@ class Forming:
                 sums.add_outcome(name, searches, first[chosen], values[chosen])
         for name, first in derived_outcomes(formed, self._settings):
             for sums, chosen in _closed_and_open(part, first, in_visits):
-                sums.add_to(sums.ones, name, searches, first[chosen], np.zeros(chosen.sum(), np.int64))
+                sums.add_one(name, searches, first[chosen])
         return counted
 
     def _counted_searches(self, searches: Searches, counts: Flags) -> PartCounts:
@@ -228,7 +228,7 @@ class Forming:
 
     def _add_masks(self, kind: int, first: Rows, masks: Rows, part: PartOfBatch, in_visits: Visits) -> None:
         for sums, chosen in _closed_and_open(part, first, in_visits):
-            sums.add_to(sums.signals, self._signal(kind), part.searches, first[chosen], masks[chosen])
+            sums.add_signal(self._signal(kind), part.searches, first[chosen], masks[chosen])
 
 
 def _closed_and_open(

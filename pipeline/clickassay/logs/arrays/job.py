@@ -14,13 +14,14 @@ from clickassay.logs.arrays.engine import ArraySessioniser, ReadBatch
 from clickassay.logs.arrays.steps.carry_over import clicks_as_read, searches_as_read
 from clickassay.logs.arrays.steps.search_ids import ambiguous_ids, usable_ids
 from clickassay.logs.arrays.workers import Workers
+from clickassay.logs.assignments import Assignments, counted_assignments
 from clickassay.logs.batches import Window, plan_windows, scan_window, threads_of, warn_if_unsorted
 from clickassay.logs.grow import Plan
 from clickassay.logs.log import LocalHalf, Log, has_signals
 from clickassay.logs.outcomes import Outcomes, counted_outcomes
 from clickassay.logs.sql.steps import NEVER_MS, end_of_times
 from clickassay.patterns.batches import BatchContent, StoredBatch
-from clickassay.patterns.funnel import orphan_click_rows, with_impressions
+from clickassay.patterns.funnel import orphan_click_rows, with_counts
 from clickassay.patterns.table import StagedTable, give_back
 
 _GIVEN_BACK_EACH, _FEW_BATCHES = 2, 16
@@ -35,6 +36,7 @@ def counted_pattern_table(
     judged_queries: pl.DataFrame | None = None,
     *,
     outcomes: Outcomes | None = None,
+    assignments: Assignments | None = None,
     progress: Progress,
 ) -> StagedTable:
     """Turn a log into its pattern table (method 2 to 4), however much of it is unusable.
@@ -58,6 +60,7 @@ def counted_pattern_table(
             judged_queries=judged_queries,
             has_signals=has_signals(log, settings),
             outcomes=None if outcomes is None else outcomes.rows,
+            assignments=assignments,
         )
         for number, batch in enumerate(_batches(sessioniser, workers, log, windows, progress)):
             progress(Event("forming sessions"))
@@ -81,9 +84,10 @@ def counted_pattern_table(
         if read != there:
             message = f"{what}: {read:,} of {there:,} rows were read; nothing was written"
             raise unreadable([log.halves[what]]) or EngineError(message)
-    funnel = with_impressions(table.funnel, log.searches.made_of)
+    funnel = with_counts(table.funnel, "impressions", log.searches.made_of)
     funnel = _with_orphan_clicks(sessioniser, searches, funnel, len(windows))
-    return replace(table, funnel=counted_outcomes(funnel, outcomes))
+    funnel = counted_assignments(counted_outcomes(funnel, outcomes), assignments)
+    return replace(table, funnel=funnel)
 
 
 def parts_of(windows: Sequence[Window]) -> int:
@@ -157,7 +161,9 @@ class ArrayBatchProcessor:
         judged_queries: pl.DataFrame | None,
         progress: Progress,
         outcomes: Outcomes | None = None,
+        assignments: Assignments | None = None,
     ) -> None:
+        self._assignments = assignments
         self._settings, self._workers, self._progress = settings, workers, progress
         self._judged_queries, self._outcomes = judged_queries, outcomes
 
@@ -177,6 +183,7 @@ class ArrayBatchProcessor:
             judged_queries=self._judged_queries,
             has_signals=has_signals(plan.log, self._settings) or carries,
             outcomes=None if self._outcomes is None else self._outcomes.rows,
+            assignments=self._assignments,
         )
         if carried is not None and clicks is not None:
             self._sessioniser.take_up(carried, clicks)
@@ -201,7 +208,11 @@ class ArrayBatchProcessor:
             for is_open in (False, True)
         ]
         frames = {
-            "carry_searches": searches_as_read(carry_over.searches, sessioniser.shown),
+            "carry_searches": searches_as_read(
+                carry_over.searches,
+                sessioniser.shown,
+                None if sessioniser.arms is None else sessioniser.arms.arms,
+            ),
             "carry_clicks": clicks_as_read(carry_over.clicks, sessioniser.shown, sessioniser.actions),
             "ids": sessioniser.new_ids.to_frame(),
             "orphan_clicks": pl.concat(orphans),

@@ -9,24 +9,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.patterns import OUTCOMES, SIGNALS
+from clickassay.core.contracts.patterns import ARM_USERS, OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.core.numbering import Rows, Small
 from clickassay.logs.arrays.columns import order_of_parts
 from clickassay.logs.arrays.shown import LogTexts, lists_of
-from clickassay.logs.arrays.steps.patterns import PatternCounts, added_outcomes
+from clickassay.logs.arrays.steps.arms import added_outcomes
+from clickassay.logs.arrays.steps.patterns import ONE, PatternCounts
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import configuration_digests, ids_of
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.sums import BY_DAY, Counted, Sums, WordLayout, added, dates, order_of, order_of_both
-from clickassay.patterns.table import Pieces, StagedTable, give_back
+from clickassay.patterns.table import ARM_TABLES, Pieces, StagedTable, give_back, smallest_digests
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""
 _SECTION_BITS = 12
-_ONE = 1000
-"""The value 1 of an outcome, in thousandths."""
 _ROWS = 100_000
 """Rows of patterns, or of days, that are put together at a time."""
 
@@ -83,6 +82,7 @@ def pattern_table(
         shown=None if parts[0].periods == "none" else days,
         signals=_signal_table(parts, configurations),
         outcomes=_outcome_table(parts, configurations),
+        **(_arm_tables(parts, configurations) or {}),
     )
 
 
@@ -217,13 +217,13 @@ def _outcome_table(parts: Sequence[PatternCounts], configurations: "Configuratio
         ones = [part.ones[name] for part in parts if name in part.ones]
         place, fold, _, sessions = _rows_of(ones, configurations)
         rows = {"configuration_id": ids.gather(place), "fold": fold, "sessions": sessions}
-        total, squares = pl.col("sessions") * _ONE, pl.col("sessions") * (_ONE * _ONE)
+        total, squares = pl.col("sessions") * ONE, pl.col("sessions") * (ONE * ONE)
         tables.append(
             pl.DataFrame(rows).with_columns(outcome=pl.lit(name), total=total, total_of_squares=squares)
         )
     given = [sums for part in parts for sums in part.outcomes]
     if given:
-        sums_given = added_outcomes(given)
+        sums_given = added_outcomes(given, "list", "fold")
         ranks = configurations.rank.take(sums_given["list"].to_numpy()).astype(np.int64)
         own = sums_given.filter(pl.Series(ranks >= 0))
         own = own.with_columns(ids.gather(ranks[ranks >= 0]).alias("configuration_id")).drop("list")
@@ -231,6 +231,44 @@ def _outcome_table(parts: Sequence[PatternCounts], configurations: "Configuratio
     form = OUTCOMES.empty().schema
     typed = (table.select(pl.col(name).cast(dtype) for name, dtype in form.items()) for table in tables)
     return OUTCOMES.canonical(pl.concat(typed))
+
+
+def _arm_tables(
+    parts: Sequence[PatternCounts], configurations: "Configurations"
+) -> dict[str, pl.DataFrame] | None:
+    """Return the tables of arms of A/B tests, by name; None where there are no tests."""
+    counts = [part.arms for part in parts if part.arms is not None]
+    if not counts:
+        return None
+    ids, layout = ids_of(configurations.digests), counts[0].layout
+    rows: dict[str, list[pl.DataFrame]] = {name: [] for name in ARM_TABLES}
+    for key in sorted({key for part in counts for key in part.by_day}):
+        head = {"arm": pl.lit(key[0], pl.Int64), "signal": pl.lit(key[1])}
+        sums = added([table for part in counts if key in part.by_day for table in part.by_day[key].tables()])
+        day, fold, mask = layout.unpacked(sums)
+        columns = {"fold": fold, "click_mask": mask, "sessions": sums.sessions}
+        rows["arms"].append(pl.DataFrame({"day": dates(pl.Series(day)), **columns}).with_columns(**head))
+        own = [part.by_list[key] for part in counts if key in part.by_list]
+        place, of_fold, mask, sessions = _rows_of(own, configurations)
+        columns = {"fold": of_fold, "click_mask": mask, "sessions": sessions}
+        of_lists = pl.DataFrame({"configuration_id": ids.gather(place), **columns})
+        rows["arm_patterns"].append(of_lists.with_columns(**head))
+    given = [sums for part in counts for sums in part.outcomes]
+    if given:
+        outcomes = added_outcomes(given, "arm", "day", "fold")
+        rows["arm_outcomes"].append(outcomes.with_columns(dates(outcomes["day"])))
+    rows["arm_users"] = [
+        pl.DataFrame({"digest": digests}).with_columns(arm=pl.lit(arm, pl.Int64))
+        for part in counts
+        for arm, digests in part.users.items()
+    ]
+    made = {}
+    for name, form in ARM_TABLES.items():
+        typed = [pl.col(column).cast(dtype) for column, dtype in form.empty().schema.items()]
+        named = (one.join(counts[0].finder.arms, on="arm").select(typed) for one in rows[name])
+        every = pl.concat([form.empty(), *named])
+        made[name] = smallest_digests(every) if form is ARM_USERS else form.canonical(every)
+    return made
 
 
 @dataclass(frozen=True)

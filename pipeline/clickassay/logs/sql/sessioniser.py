@@ -42,13 +42,7 @@ from clickassay.logs.sql.steps import (
     step_values,
 )
 from clickassay.patterns.batches import BatchContent, StoredBatch
-from clickassay.patterns.funnel import (
-    LogFunnel,
-    check_log,
-    orphan_click_rows,
-    shown_signals,
-    with_impressions,
-)
+from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows, shown_signals, with_counts
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import ARM_TABLES, Pieces, StagedTable, smallest_digests
 
@@ -270,7 +264,7 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
     orphan_clicks = sessioniser.funnel.orphan_clicks()["clicks"].sum()
     rows = orphan_click_rows(ambiguous=0, out_of_time=0, unmatched=int(orphan_clicks))
     funnel = pl.concat([table.funnel, rows]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
-    funnel = with_impressions(funnel, log.searches.made_of)
+    funnel = with_counts(funnel, "impressions", log.searches.made_of)
     funnel = counted_outcomes(funnel, outcomes)
     check_log(funnel, settings.max_rejected)
     shown: dict[str, Any] = {

@@ -29,8 +29,11 @@ class CarryOver:
     clicks: ReadClicks
 
 
-def searches_as_read(searches: Searches, shown: LogTexts) -> pl.DataFrame:
-    """Return searches as rows of their input, sorted."""
+def searches_as_read(searches: Searches, shown: LogTexts, arms: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return searches as rows of their input, sorted.
+
+    arms: experiment and variant of the arms that they may name.
+    """
     frame = shown.rows(searches)
     rows = frame.select(
         ids_as_read(searches.id, searches.id_text).alias("search_id"),
@@ -41,6 +44,12 @@ def searches_as_read(searches: Searches, shown: LogTexts) -> pl.DataFrame:
         "market",
         "page",
     )
+    if searches.arm is not None and arms is not None:
+        named = arms.select("variant", "experiment")
+        rows = rows.with_columns(
+            column.gather(searches.arm.clip(min=0)).scatter(np.flatnonzero(searches.arm < 0), None)
+            for column in named
+        )
     return rows.sort("timestamp", "search_id", "user_id", "page")
 
 

@@ -1,7 +1,5 @@
 """Click patterns of a part of the users, counted by sorting numbers (method 4)."""
 
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 
@@ -9,11 +7,13 @@ from clickassay.core.numbering import Growing, Rows
 from clickassay.core.settings import Settings
 from clickassay.logs.arrays.columns import Searches
 from clickassay.logs.arrays.shown import LogTexts
+from clickassay.logs.arrays.steps.arms import MOST_PARTS, ArmCounts, added_outcomes
+from clickassay.patterns.arms import CLICK
 from clickassay.patterns.sums import BY_DAY, Sums, WordLayout, counted, packed_days
 
-_MOST_PARTS = 16
-"""Sums of outcomes that lie side by side before they are added up."""
 _DAY_MS = 86_400_000
+ONE = 1000
+"""The value 1 of an outcome, in thousandths."""
 _MONDAY = 4
 """A day since 1970-01-01 that is a Monday."""
 
@@ -22,9 +22,11 @@ class PatternCounts:
     """Adds up sessions by list, first or later page, fold and click mask, and the buckets of users by query.
 
     shown: the texts read so far.
+    arms: counts by arm of A/B tests; None if there are none.
     """
 
-    def __init__(self, shown: LogTexts, settings: Settings) -> None:
+    def __init__(self, shown: LogTexts, settings: Settings, arms: ArmCounts | None = None) -> None:
+        self.arms = arms
         self._shown, self.folds, self.periods = shown, settings.folds, settings.periods
         self.layout = WordLayout(settings.stored_depth, settings.folds)
         self.sums, self.by_day = Sums(self.layout), Sums(BY_DAY)
@@ -49,13 +51,42 @@ class PatternCounts:
         missing = self._shown.queries.pairs - self.buckets.count
         self.buckets.append(np.zeros(missing, np.uint64))
         np.bitwise_or.at(self.buckets.values, pairs, np.uint64(1) << (buckets & 63).astype(np.uint64))
+        if self.arms is not None:
+            self.arms.add(CLICK, searches, *self._on_first_pages(searches, first, masks))
 
-    def add_to(self, to: dict[str, Sums], name: str, searches: Searches, first: Rows, masks: Rows) -> None:
-        """Count sessions that have a signal (to `signals`), or an outcome which is 1 (to `ones`)."""
+    def add_signal(self, name: str, searches: Searches, first: Rows, masks: Rows) -> None:
+        """Count sessions that have a signal."""
         if len(first):
-            folds = searches.bucket.take(first) % self.folds
-            words = self.layout.packed(_numbers(searches, first), folds, masks)
-            to.setdefault(name, Sums(self.layout)).add(counted(words))
+            self._add_to(self.signals, name, searches, first, masks)
+            if self.arms is not None:
+                self.arms.add(name, searches, *self._on_first_pages(searches, first, masks))
+
+    def drop_signal(self, name: str) -> None:
+        """Forget the sessions that have a signal."""
+        self.signals.pop(name, None)
+        for sums in () if self.arms is None else (self.arms.by_day, self.arms.by_list):
+            for key in [key for key in sums if key[1] == name]:
+                del sums[key]
+
+    def add_one(self, name: str, searches: Searches, first: Rows) -> None:
+        """Count sessions that have an outcome which is 1."""
+        if len(first):
+            self._add_to(self.ones, name, searches, first, np.zeros(len(first), np.int64))
+            if self.arms is not None:
+                ones = np.full(len(first), ONE, np.int64)
+                self.arms.add_outcome(name, searches, *self._on_first_pages(searches, first, ones))
+
+    def _add_to(self, to: dict[str, Sums], name: str, searches: Searches, first: Rows, masks: Rows) -> None:
+        words = self.layout.packed(_numbers(searches, first), searches.bucket.take(first) % self.folds, masks)
+        to.setdefault(name, Sums(self.layout)).add(counted(words))
+
+    def _on_first_pages(self, searches: Searches, first: Rows, values: Rows) -> tuple[Rows, Rows]:
+        """Return the sessions that begin on the first page of a query that is kept, and their values."""
+        is_there = searches.page.take(first) == 1
+        queries = self._shown.queries
+        if queries.only_judged:
+            is_there &= queries.is_kept.values.take(searches.query.take(first))
+        return first[is_there], values[is_there]
 
     def add_outcome(self, outcome: str, searches: Searches, first: Rows, values: Rows) -> None:
         """Add up an outcome of sessions: rows of their first searches, and values in thousandths."""
@@ -73,15 +104,12 @@ class PatternCounts:
             sessions=pl.len().cast(pl.Int64), total=value.sum(), total_of_squares=(value * value).sum()
         )
         self.outcomes.append(sums)
-        if len(self.outcomes) > _MOST_PARTS:
-            self.outcomes = [added_outcomes(self.outcomes)]
+        if self.arms is not None:
+            self.arms.add_outcome(outcome, searches, *self._on_first_pages(searches, first, values))
+        if len(self.outcomes) > MOST_PARTS:
+            self.outcomes = [added_outcomes(self.outcomes, "list", "fold")]
 
 
 def _numbers(searches: Searches, first: Rows) -> Rows:
     numbers: Rows = (searches.list.take(first).astype(np.int64) << 1) | (searches.page.take(first) == 1)
     return numbers
-
-
-def added_outcomes(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the sums of sums of outcomes, by list, fold and outcome."""
-    return pl.concat(parts).group_by("list", "fold", "outcome").agg(pl.all().sum())

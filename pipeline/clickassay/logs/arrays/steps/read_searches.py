@@ -9,14 +9,17 @@ import polars as pl
 
 from clickassay.core.errors import EngineError
 from clickassay.core.numbering import Rows, Small, first_rows
+from clickassay.inputs.columns import OF_TESTS
 from clickassay.logs.arrays.columns import Chunk, Searches, order_of_parts
 from clickassay.logs.arrays.shown import QUERY, LogTexts, query_key
-from clickassay.logs.arrays.steps.clean_searches import SEARCH_FAULTS, count_faults, faults_of_searches
+from clickassay.logs.arrays.steps.arms import ARM_KEY, ArmFinder
+from clickassay.logs.arrays.steps.clean_searches import SEARCH_FAULTS, Codes, count_faults, faults_of_searches
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts
 from clickassay.patterns.health import LogCounts
 
 CHUNK_ROWS = 100_000
+_EMPTY = 1 + SEARCH_FAULTS.index("empty results")
 _LIST, _LEFT_OUT = 2, 4
 """Seeds: independent hashes, of other seeds than the queries'."""
 
@@ -28,10 +31,14 @@ class SearchReader:
     folds: folds of users.
     end_ms: the first time that is too late for a search.
     parts: how many parts the users are cut into; a power of two, at most 64.
+    arms: says which arms of A/B tests there are; None if there are none.
     """
 
-    def __init__(self, shown: LogTexts, *, folds: int, end_ms: int, parts: int) -> None:
-        self._end_ms, self._parts = end_ms, parts
+    def __init__(
+        self, shown: LogTexts, *, folds: int, end_ms: int, parts: int, arms: ArmFinder | None = None
+    ) -> None:
+        self._end_ms, self._parts, self._arms = end_ms, parts, arms
+        self.empty: list[Searches] = []  # Searches without results, if they count, since `take_empty`.
         self._shown, self._buckets = shown, 64 * folds
         self._rejected_ids: list[pl.Series] = []
 
@@ -57,7 +64,9 @@ class SearchReader:
         ]
         if self._shown.queries.only_judged:
             keys.append(pl.col("market").hash(_LEFT_OUT).alias("market_key"))
-        wanted = rows.select(*schema.names(), *keys)
+        if self._arms is not None and self._arms.is_by_search and "variant" in schema:
+            keys.append(ARM_KEY)
+        wanted = rows.select(pl.exclude(OF_TESTS), *keys)
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
         pieces: list[list[Searches]] = [[] for _ in range(self._parts)]
         faults, health = Counter[str](), LogCounts()
@@ -75,6 +84,7 @@ class SearchReader:
         codes, health = faults_of_searches(chunk, self._end_ms), LogCounts()
         if codes is not None:
             self._rejected_ids.append(chunk["search_id"].gather(np.flatnonzero(codes)))
+            self._keep_empty(chunk, codes)
         searches = self._numbered(Chunk.of(chunk, codes), health)
         cut = searches.cut(*order_of_parts(searches.bucket % self._parts, self._parts - 1))
         return cut, count_faults(codes, SEARCH_FAULTS), health, chunk.height
@@ -85,6 +95,9 @@ class SearchReader:
         else:  # a query is looked up for new lists alone
             lists = self._lists_of(chunk, np.arange(chunk.height))
             query = self._shown.lists.query.values.take(lists)
+        return self._searches(chunk, query, lists, health)
+
+    def _searches(self, chunk: Chunk, query: Small, lists: Small, health: LogCounts) -> Searches:
         user, texts, times = chunk.ids("user_id"), chunk.id_texts("user_id"), chunk.numbers("timestamp")
         if texts is None:
             digests = digests_of_numbers(user)
@@ -92,6 +105,11 @@ class SearchReader:
             _, first, place = np.unique(user, return_index=True, return_inverse=True)
             digests = digests_of_texts(texts.gather(first))[place]
         health.add_searches(times, digests)
+        arm = None
+        if self._arms is not None and self._arms.is_by_search:
+            has_arms = "arm_key" in chunk.rows.columns  # rows that a store kept before had none
+            keys = chunk.numbers("arm_key") if has_arms else np.zeros(len(user), np.uint64)
+            arm = self._arms.arms_named(keys)
         return Searches(
             id=chunk.ids("search_id"),
             user=user,
@@ -103,7 +121,23 @@ class SearchReader:
             carried=np.zeros(len(user), bool),
             id_text=chunk.id_texts("search_id"),
             user_text=texts,
+            arm=arm,
         )
+
+    def _keep_empty(self, rows: pl.DataFrame, codes: Codes) -> None:
+        """Keep searches without results on a first page: in an A/B test they are sessions without a click."""
+        if self._arms is None or self._shown.queries.only_judged:
+            return
+        is_first = rows["page"].fill_null(1) == 1
+        chosen = np.flatnonzero((codes == _EMPTY) & is_first.to_numpy())
+        if len(chosen):
+            none = np.full(len(chosen), -1, np.int32)
+            self.empty.append(self._searches(Chunk(rows, chosen), none, none, LogCounts()))
+
+    def take_empty(self) -> list[Searches]:
+        """Return the searches without results that were read since this was asked."""
+        empty, self.empty = self.empty, []
+        return empty
 
     def _judged_lists(self, chunk: Chunk) -> tuple[Small, Small]:
         """Return numbers of lists and queries: all searches in a market for those left out have one list."""

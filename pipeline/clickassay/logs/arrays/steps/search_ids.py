@@ -43,7 +43,7 @@ def ambiguous_ids(
     if carried is not None and carried.height:
         again = _with_ids(searches.select("search_id"), _fingerprints(carried["search_id"]))
         repeated = np.union1d(repeated, _fingerprints(again["search_id"]))
-        searches = pl.concat([searches, carried.lazy()], how="vertical_relaxed")
+        searches = pl.concat([searches, carried.lazy()], how="diagonal_relaxed")
     # of the repeated ids those whose usable searches differ in user or time
     named = ("search_id", "user_id", "timestamp")
     rows = _with_ids(searches.select(named), repeated).unique()

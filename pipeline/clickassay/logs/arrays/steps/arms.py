@@ -1,0 +1,195 @@
+"""Which arms of A/B tests sessions belong to, and their counts of a part of the users."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from clickassay.core.numbering import Keys, Rows
+from clickassay.core.settings import Settings
+from clickassay.logs.arrays.columns import Searches, distinct, is_in, mixed_pair
+from clickassay.logs.assignments import Assignments
+from clickassay.logs.sql.steps import FIRST_MS, NEVER_MS
+from clickassay.patterns.arms import CLICK
+from clickassay.patterns.digests import id_digests
+from clickassay.patterns.sums import Sums, WordLayout, counted
+from clickassay.patterns.table import USERS_KEPT
+
+_DAY_MS = 86_400_000
+_SALT = "clickassay\x1f"
+"""What stands before a user id in its digest: platforms assign users by the md5 of the id alone."""
+
+ARM_KEY = (pl.col("experiment").hash(5) ^ pl.col("variant").hash(6)).alias("arm_key")
+"""Key of the arm that a search names."""
+
+NO_ARM = -1
+
+MOST_PARTS = 16
+"""Sums of outcomes that lie side by side before they are added up."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Assignments of users as numbers, sorted by user."""
+
+    user: Rows
+    arm: Rows
+    since: Rows
+    until: Rows
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, arms: pl.DataFrame) -> Self:
+        named = rows.join(arms, on=["experiment", "variant"], how="left", maintain_order="left")
+        users = rows["user_id"]
+        keys = users.hash().to_numpy().view(np.int64) if users.dtype == pl.String else users.to_numpy()
+        order = np.argsort(keys, kind="stable")
+        columns = (named[name].to_numpy()[order] for name in ("arm", "since_ms", "until_ms"))
+        return cls(keys[order], *columns)
+
+    def of_sessions(self, user: Rows, time: Rows) -> tuple[Rows, Rows]:
+        """Return the places of sessions among those given, and their arms; a session may have several."""
+        users, place = np.unique(user, return_inverse=True)  # asked in order, which the cache likes
+        begin, end = (np.searchsorted(self.user, users, side)[place] for side in ("left", "right"))
+        number = end - begin
+        row = np.repeat(np.arange(len(user)), number)
+        at = np.arange(len(row)) + np.repeat(begin - np.cumsum(number) + number, number)
+        is_then = (time[row] >= self.since[at]) & (time[row] < self.until[at])
+        return row[is_then], self.arm[at[is_then]]
+
+
+class ArmFinder:
+    """Says which arms sessions belong to: those of their first searches."""
+
+    def __init__(self, given: Assignments) -> None:
+        self.is_by_search = given.is_by_search
+        self.arms = given.arms.with_row_index("arm").with_columns(pl.col("arm").cast(pl.Int64))
+        self._experiment = self.arms["experiment"].rank("dense").cast(pl.Int64).to_numpy()
+        keys = self.arms.select(ARM_KEY)["arm_key"].to_numpy()
+        self._order = np.argsort(keys)
+        self._keys = keys[self._order]
+        always = given.in_two.with_columns(since_ms=pl.lit(FIRST_MS), until_ms=pl.lit(NEVER_MS))
+        self._assigned, self._in_two = (_Known.of(rows, self.arms) for rows in (given.by_user, always))
+        several = mixed_pair(self._in_two.user, self._experiment[self._in_two.arm])
+        self._several = distinct(several)
+        spans = self.arms.join(given.spans, on="experiment", how="left", maintain_order="left")
+        self._since = spans["since_ms"].fill_null(FIRST_MS).to_numpy()
+        self._until = spans["until_ms"].fill_null(NEVER_MS).to_numpy()
+
+    def arms_named(self, keys: Keys) -> Rows:
+        """Return the arms that searches name; `NO_ARM` where they name none."""
+        if not len(self._keys):
+            return np.full(len(keys), NO_ARM, np.int64)
+        at = np.searchsorted(self._keys, keys).clip(max=len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._order[at], NO_ARM)
+
+    def of_sessions(self, searches: Searches, first: Rows) -> tuple[Rows, Rows]:
+        """Return the places of sessions that count, and their arms; a session may be in several tests.
+
+        first: the first searches of the sessions.
+        """
+        user, time = searches.user.take(first), searches.time.take(first)
+        if searches.arm is None:
+            row, arm = self._assigned.of_sessions(user, time)
+        else:
+            arm = searches.arm.take(first)
+            row = np.flatnonzero(arm != NO_ARM)
+            arm = arm[row]
+            if len(self._several):
+                alone = ~is_in(mixed_pair(user[row], self._experiment[arm]), self._several)
+                row, arm = row[alone], arm[alone]
+        return self._in_span(time, row, arm)
+
+    def in_two(self, searches: Searches, first: Rows) -> tuple[Rows, Rows]:
+        """Return the places of sessions whose users are in several variants, once for each of these."""
+        user, time = searches.user.take(first), searches.time.take(first)
+        return self._in_span(time, *self._in_two.of_sessions(user, time))
+
+    def _in_span(self, time: Rows, row: Rows, arm: Rows) -> tuple[Rows, Rows]:
+        is_then = (time[row] >= self._since[arm]) & (time[row] < self._until[arm])
+        return row[is_then], arm[is_then]
+
+
+class ArmCounts:
+    """Adds up sessions of a part of the users by arm."""
+
+    def __init__(self, finder: ArmFinder, settings: Settings) -> None:
+        self.finder, self._folds = finder, settings.folds
+        self.layout = WordLayout(settings.stored_depth, settings.folds)
+        # sessions by arm and signal: by day, and by list
+        self.by_day: dict[tuple[int, str], Sums] = {}
+        self.by_list: dict[tuple[int, str], Sums] = {}
+        self.outcomes: list[pl.DataFrame] = []  # arm, day, fold, outcome, and sums.
+        self.users: dict[int, pl.Series] = {}  # Digests of the users of each arm.
+        self._seen: dict[int, Rows] = {}
+
+    def add(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
+        """Count sessions that begin on a first page and have a signal: their first searches, and masks."""
+        rows, masks, arms, folds, days = self._placed(searches, first, masks)
+        lists = (searches.list.take(rows).astype(np.int64) << 1) | 1
+        for arm, chosen in _by_arm(arms):
+            for sums, numbers in ((self.by_day, days), (self.by_list, lists)):
+                words = self.layout.packed(numbers[chosen], folds[chosen], masks[chosen])
+                sums.setdefault((arm, signal), Sums(self.layout)).add(counted(words))
+        if signal == CLICK:
+            self._add_users(searches, first, rows, arms)
+
+    def add_empty(self, searches: Searches) -> None:
+        """Count searches without results, each a session of its own."""
+        first = np.arange(len(searches))
+        rows, masks, arms, folds, days = self._placed(searches, first, np.zeros(len(first), np.int64))
+        for arm, chosen in _by_arm(arms):
+            words = self.layout.packed(days[chosen], folds[chosen], masks[chosen])
+            self.by_day.setdefault((arm, CLICK), Sums(self.layout)).add(counted(words))
+        self._add_users(searches, first, rows, arms)
+
+    def add_outcome(self, outcome: str, searches: Searches, first: Rows, values: Rows) -> None:
+        """Add up an outcome of sessions: their first searches, and values in thousandths."""
+        _, values, arms, folds, days = self._placed(searches, first, values)
+        value = pl.col("value")
+        columns = {"arm": arms, "day": days, "fold": folds, "value": pl.Series(values).cast(pl.Int128)}
+        self.outcomes.append(
+            pl.DataFrame(columns)
+            .with_columns(outcome=pl.lit(outcome))
+            .group_by("arm", "day", "fold", "outcome")
+            .agg(sessions=pl.len().cast(pl.Int64), total=value.sum(), total_of_squares=(value * value).sum())
+        )
+        if len(self.outcomes) > MOST_PARTS:
+            self.outcomes = [added_outcomes(self.outcomes, "arm", "day", "fold")]
+
+    def _placed(self, searches: Searches, first: Rows, values: Rows) -> tuple[Rows, Rows, Rows, Rows, Rows]:
+        """Return first searches of sessions in arms, their values, arms, folds and days."""
+        place, arms = self.finder.of_sessions(searches, first)
+        rows = first[place]
+        folds = (searches.bucket.take(rows) % self._folds).astype(np.int64)
+        return rows, values[place], arms, folds, searches.time.take(rows) // _DAY_MS
+
+    def _add_users(self, searches: Searches, first: Rows, rows: Rows, arms: Rows) -> None:
+        place, more = self.finder.in_two(searches, first)
+        rows, arms = np.concatenate([rows, first[place]]), np.concatenate([arms, more])
+        for arm, chosen in _by_arm(arms):
+            users, at = np.unique(searches.user.take(rows[chosen]), return_index=True)
+            seen = self._seen.get(arm, users[:0])
+            new = ~is_in(users, seen)
+            if not new.any():
+                continue
+            self._seen[arm] = np.union1d(seen, users)
+            texts = searches.user_text
+            ids = pl.Series(users[new]).cast(pl.String)
+            if texts is not None:
+                ids = texts.gather(rows[chosen[at[new]]])
+            digests = pl.Series(id_digests(_SALT + ids))
+            before = self.users.get(arm, digests.clear())
+            self.users[arm] = pl.concat([before, digests]).bottom_k(USERS_KEPT)
+
+
+def added_outcomes(parts: Sequence[pl.DataFrame], *key: str) -> pl.DataFrame:
+    """Return the sums of sums of outcomes, by outcome and the columns of a key."""
+    return pl.concat(parts).group_by(*key, "outcome").agg(pl.all().sum())
+
+
+def _by_arm(arms: Rows) -> Iterator[tuple[int, Rows]]:
+    """Yield each arm, and the places that have it."""
+    for arm in np.flatnonzero(np.bincount(arms)).tolist() if len(arms) else ():
+        yield arm, np.flatnonzero(arms == arm)
