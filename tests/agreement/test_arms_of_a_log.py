@@ -14,6 +14,8 @@ from clickassay.core.progress import silent
 from clickassay.inputs.tables import WholeInput
 from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.jobs.patterns import outcomes_of
+from clickassay.logs.arrays.job import ArrayBatchProcessor, counted_pattern_table
+from clickassay.logs.arrays.workers import Workers
 from clickassay.logs.assignments import prepare_assignments
 from clickassay.logs.duckdb import duckdb_batches, duckdb_engine, write_duckdb_patterns
 from clickassay.logs.grow import add_to_store, plan_growth, store_settings
@@ -25,7 +27,7 @@ from support.oracle.oracle_arms import arm_tables
 from support.oracle.oracle_log import normalise_query
 from support.tiers import first
 
-ENGINES = ("duckdb",)
+ENGINES = ("arrays", "arrays in batches", "duckdb")
 
 
 class Given(NamedTuple):
@@ -78,7 +80,12 @@ def in_form(assignments):
 
 def table_of(engine, log, folder, judged=None):
     """Return the pattern table of a whole log on an engine."""
-    assert engine == "duckdb"
+    if engine.startswith("arrays"):
+        settings = log.settings.model_copy(update={"batch": "3"} if "batches" in engine else {})
+        return counted_pattern_table(
+            log.inputs.log_here(), settings, judged,
+            outcomes=log.outcomes, assignments=log.assignments, progress=silent,
+        ).collected()  # fmt: skip
     folder.mkdir()
     write_duckdb_patterns(
         log.inputs.log_here(), log.settings, folder, judged_queries=judged,
@@ -91,7 +98,11 @@ def table_of(engine, log, folder, judged=None):
 @contextmanager
 def processor(engine, part, log, folder):
     """Yield what processes the batches of a part of a log on an engine."""
-    assert engine == "duckdb"
+    if engine.startswith("arrays"):
+        settings = log.settings.model_copy(update={"batch": "3"} if "batches" in engine else {})
+        with Workers(2) as workers:
+            yield ArrayBatchProcessor(settings, workers, None, silent, log.outcomes, log.assignments)
+        return
     with duckdb_engine(part, log.settings, folder) as made:
         yield duckdb_batches(made, log.settings, None, silent, log.outcomes, log.assignments)
 

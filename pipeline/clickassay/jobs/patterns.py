@@ -137,8 +137,9 @@ def _write_in_sql(
             with writing_tables():
                 write_spark_patterns(
                     inputs.searches, inputs.clicks, settings, folder,
-                    judged_queries=kept, outcomes_of=outcomes_of(inputs, settings), info=_info(settings),
-                    then_to=then_to, progress=steady(progress),
+                    judged_queries=kept, outcomes_of=outcomes_of(inputs, settings),
+                    assignments_of=lambda log: assignments_of(inputs, log.searches.listing, settings),
+                    info=_info(settings), then_to=then_to, progress=steady(progress),
                 )  # fmt: skip
         except RejectedRowsError as error:
             raise with_unread(error, inputs.halves_here) from error
@@ -151,7 +152,8 @@ def _write_in_sql(
         info = {**_info(settings), "mixed_times": mixed_times(log.searches, log.clicks)}
         write_duckdb_patterns(
             log, settings, folder,
-            judged_queries=kept, outcomes=outcomes, info={**info, **about(outcomes)},
+            judged_queries=kept, outcomes=outcomes,
+            assignments=assignments_of(inputs, log.searches, settings), info={**info, **about(outcomes)},
             progress=steady(progress),
         )  # fmt: skip
 

@@ -90,7 +90,7 @@ def grow_store(
             from clickassay.logs.duckdb import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
 
             with duckdb_engine(log, settings, folder) as engine:
-                added = add_to_store(duckdb_batches(engine, settings, kept, told, own), *made_by)
+                added = add_to_store(duckdb_batches(engine, settings, kept, told, own, arms), *made_by)
         else:
             with Workers(threads_of(settings)) as workers:
                 added = add_to_store(ArrayBatchProcessor(settings, workers, kept, told, own, arms), *made_by)
@@ -125,7 +125,7 @@ def _grow_on_spark(
             plan = plan_growth(store, log, settings)
             own = with_carried(outcomes_of(inputs, settings)(log), store)
             arms = with_known(assignments_of(inputs, plan.log.searches.listing, settings), store, plan.run)
-            processor = spark_batches(engine, settings, store.judged_queries(), progress, own)
+            processor = spark_batches(engine, settings, store.judged_queries(), progress, own, arms)
             made = {**versions(), "spark": str(engine.session.version)}
             added = add_to_store(processor, store, plan, settings, made, progress, own, arms)
         _check(store, inputs, settings, checked)

@@ -197,8 +197,9 @@ class ArraySessioniser:
         if not pieces:
             return
         every = Searches.concat(pieces)
-        order = order_of(every.id, every.user, every.time)
-        once = every.take(order[changes(order, every.id, every.user, every.time)])
+        named = (every.id, every.user, every.time)
+        order = order_of(*named if every.arm is None else (*named, every.arm))
+        once = every.take(order[changes(order, *named)])
         cut = once.cut(*order_of_parts(once.bucket % self._parts, self._parts - 1))
         for sums, piece in zip(self._closed, cut, strict=True):
             if sums.arms is not None:

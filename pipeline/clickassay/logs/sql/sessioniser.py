@@ -10,7 +10,7 @@ import polars as pl
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
 from clickassay.inputs.columns import OF_TESTS
-from clickassay.logs.assignments import Assignments
+from clickassay.logs.assignments import Assignments, counted_assignments
 from clickassay.logs.batches import Window
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.grow import Plan
@@ -267,6 +267,7 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
     funnel = with_counts(funnel, "impressions", log.searches.made_of)
     funnel = counted_outcomes(funnel, outcomes)
     check_log(funnel, settings.max_rejected)
+    funnel = counted_assignments(funnel, assignments)
     shown: dict[str, Any] = {
         name: shown_signals(getattr(table, name), funnel) for name in ("signals", "arms", "arm_patterns")
     }

@@ -105,7 +105,8 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
 def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
     """Return which searches count: of several deliveries (equal id, user and time) the first by content.
 
-    The content is market, query and results in normal form, then the page, results and query as read.
+    The content is market, query and results in normal form, then the page, results and query as read, then
+    the arm of an A/B test.
 
     again: ids that several searches of the log have.
     """
@@ -113,8 +114,10 @@ def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
     rows = among(searches.id.view(np.uint64), again.view(np.uint64))
     if not len(rows):
         return counts
-    rows = rows[order_of(*(column[rows] for column in (searches.id, searches.user, searches.time)))]
-    begins = changes(rows, searches.id, searches.user, searches.time)
+    named = (searches.id, searches.user, searches.time)
+    with_arm = named if searches.arm is None else (*named, searches.arm)
+    rows = rows[order_of(*(column[rows] for column in with_arm))]
+    begins = changes(rows, *named)
     counts[rows[~begins]] = False
     differs = changes(rows, searches.query, searches.list, searches.page) & ~begins
     group, starts = np.cumsum(begins) - 1, np.append(np.flatnonzero(begins), len(rows))

@@ -126,10 +126,16 @@ class SearchReader:
 
     def _keep_empty(self, rows: pl.DataFrame, codes: Codes) -> None:
         """Keep searches without results on a first page: in an A/B test they are sessions without a click."""
-        if self._arms is None or self._shown.queries.only_judged:
+        if self._arms is None:
             return
+        queries = self._shown.queries
         is_first = rows["page"].fill_null(1) == 1
+        if queries.only_judged:
+            is_first &= rows["market"].is_not_null()
         chosen = np.flatnonzero((codes == _EMPTY) & is_first.to_numpy())
+        if queries.only_judged and len(chosen):
+            numbers = self._queries_of(Chunk(rows, chosen), np.arange(len(chosen)))
+            chosen = chosen[queries.is_kept.values.take(numbers)]
         if len(chosen):
             none = np.full(len(chosen), -1, np.int32)
             self.empty.append(self._searches(Chunk(rows, chosen), none, none, LogCounts()))
