@@ -272,7 +272,7 @@ def _one_test(places: Sequence[object], name: str, form: Format) -> None:
         raise SettingsError(
             "--name shows a test of one run: name its folder, e.g. `experiments reports/june`"
         )
-    found = open_run(Path(places[0])).test(name)
+    found = open_run(places[0]).test(name)
     if form.for_programs:
         write_frame(found.tables["experiments"], csv=True) if form.csv else write_json(found.facts)
         return

@@ -10,6 +10,7 @@ import numpy as np
 from clickassay.core.records import Floats, Integers
 from clickassay.correlation.changes import differences_from_nothing
 from clickassay.correlation.uncertainty.intervals import Deviations, difference_interval, p_value
+from clickassay.correlation.weighted import ROUNDING
 
 FEWEST_FOLDS = 8
 """Folds of users that both arms need: fewer say too little of the variance between users."""
@@ -32,8 +33,10 @@ class Effects:
 
     @property
     def difference(self) -> Floats:
-        """Treatment minus control."""
-        return self.treatment - self.control
+        """Treatment minus control; 0 where it is rounding."""
+        difference = self.treatment - self.control
+        is_rounding = np.abs(difference) <= ROUNDING * np.abs(self.control)
+        return np.where(is_rounding, 0.0, difference)
 
     def three(self, at: int) -> tuple[float, float, float]:
         """Return one of the differences with the ends of its interval."""
