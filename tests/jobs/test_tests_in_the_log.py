@@ -18,10 +18,11 @@ from clickassay.jobs.run import make_run
 from clickassay.patterns.arms import arms_of
 from clickassay.patterns.table import ARM_TABLES, write_patterns
 from support.logs import tiny
-from support.logs.arm_world import K, Planted, arm_world
+from support.logs.arm_world import FOLDS, K, Planted, arm_world
 from support.places import ROOT
 
 NAMES = [form.name for form in TABLES_OF_TESTS]
+SHARES = ("ranker.shares.control=30", "ranker.shares.good=35", "ranker.shares.bad=35")
 SHEET = ROOT / "data_samples" / "past_tests.csv"
 
 
@@ -49,7 +50,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def run(world):
-    return made(world, test=["ranker.shares.control=30", "ranker.shares.good=35", "ranker.shares.bad=35"])
+    return made(world, test=SHARES)
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +118,7 @@ def test_a_saved_run_has_the_tables_the_page_and_the_summary(run, world, tmp_pat
 def test_a_declared_test_with_a_wrong_split_ends_with_1(folder, tmp_path, declared, code):
     options = ["--patterns", folder / "patterns", "--judgments", folder / "grades.csv", "--depth", K,
                "--click-models", "none", "--out", tmp_path / "out", "--current", "NDCG", "-q"]  # fmt: skip
-    shares = ("ranker.shares.control=30", "ranker.shares.good=35", "ranker.shares.bad=35", declared)
-    outcome = tiny.inside("report", *options, *(f"--test={text}" for text in shares))
+    outcome = tiny.inside("report", *options, *(f"--test={text}" for text in (*SHARES, declared)))
     assert outcome.code == code, outcome
     assert outcome.out.splitlines()[-1] == ("status: problem found" if code else "status: ok")
     assert "A/B test “split”: treatment has 3" in outcome.out
@@ -206,3 +206,12 @@ def test_two_judges_have_rows_each_and_their_difference():
         any("more than judge" in text for text in run.test("ranker").parts() if isinstance(text, str))
         == is_clear
     )
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+def test_a_log_with_the_column_variant_gives_the_same_tests(world, run, engine):
+    told = {"depth": [K], "folds": FOLDS, "click_models": "none", "iterations": 10, "current": "NDCG"}
+    log = (world.searches, world.clicks, world.judgments)
+    found = ca.run(*log, engine=engine, threads=1, test=SHARES, progress=False, **told)
+    for name in NAMES:
+        assert found[name].equals(run[name])
