@@ -87,24 +87,55 @@ def table_of(engine, log, folder, judged=None):
             outcomes=log.outcomes, assignments=log.assignments, progress=silent,
         ).collected()  # fmt: skip
     folder.mkdir()
-    write_duckdb_patterns(
-        log.inputs.log_here(), log.settings, folder, judged_queries=judged,
-        outcomes=log.outcomes, assignments=log.assignments,
-        info={"stored_depth": log.settings.stored_depth, "settings": {}},
-    )  # fmt: skip
+    own = log.inputs.log_here()
+    info = {"stored_depth": log.settings.stored_depth, "settings": {}, "versions": {}}
+    more = {"judged_queries": judged, "info": info}
+    if engine == "spark":
+        from clickassay.logs.spark.job import write_spark_patterns  # an extra
+
+        write_spark_patterns(
+            own.searches, own.clicks, log.settings, folder,
+            outcomes_of=lambda _: log.outcomes, assignments_of=lambda _: log.assignments, **more,
+        )  # fmt: skip
+    else:
+        told = {"outcomes": log.outcomes, "assignments": log.assignments}
+        write_duckdb_patterns(own, log.settings, folder, **told, **more)
     return read_patterns(folder)
 
 
 @contextmanager
-def processor(engine, part, log, folder):
-    """Yield what processes the batches of a part of a log on an engine."""
-    if engine.startswith("arrays"):
+def processed(engine, pair, log, folder):
+    """Yield a part of a log, opened by an engine, and what processes its batches there."""
+    part = open_log(Sources(*pair), log.settings, by_file=True).log_here()
+    told = (log.settings, None, silent, log.outcomes, log.assignments)
+    if engine == "spark":
+        from clickassay.logs.spark.job import read_spark_log, spark_batches, spark_engine
+
+        with spark_engine(log.settings, folder, None) as made:
+            yield read_spark_log(made, part.searches, part.clicks, log.settings), spark_batches(made, *told)
+    elif engine.startswith("arrays"):
         settings = log.settings.model_copy(update={"batch": "3"} if "batches" in engine else {})
         with Workers(2) as workers:
-            yield ArrayBatchProcessor(settings, workers, None, silent, log.outcomes, log.assignments)
-        return
-    with duckdb_engine(part, log.settings, folder) as made:
-        yield duckdb_batches(made, log.settings, None, silent, log.outcomes, log.assignments)
+            yield part, ArrayBatchProcessor(settings, workers, *told[1:])
+    else:
+        with duckdb_engine(part, log.settings, folder) as made:
+            yield part, duckdb_batches(made, *told)
+
+
+def store_of(engine, log, folder):
+    """Return a store that takes a log in two runs; None where both have a search id."""
+    held, own = None, log.settings
+    try:
+        for pair in cut_files(*log.paths, folder):
+            with processed(engine, pair, log, folder) as (part, processor):
+                held = PatternStore.open_or_create(folder / "store", store_settings(own, part), None)
+                with held.locked():
+                    plan = plan_growth(held, part, own)
+                    add_to_store(processor, held, plan, own, {}, silent, log.outcomes)
+    except InputError as error:
+        assert "already used" in str(error)  # noqa: PT017 - of one id in both files
+        return None
+    return None if held.damage() else held
 
 
 def as_rows(table):
@@ -139,22 +170,10 @@ def test_arms_are_of_queries_that_are_kept(seed, engine, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", first(12, range(120)))
-def test_a_store_in_batches_holds_the_arms_of_the_whole_log(seed, engine, tmp_path):
+def test_a_store_in_two_runs_holds_the_arms_of_the_whole_log(seed, engine, tmp_path):
     log = given(seed, tmp_path)
-    store, own = tmp_path / "store", log.settings
-    try:
-        for pair in cut_files(*log.paths, tmp_path):
-            part = open_log(Sources(*pair), own, by_file=True).log_here()
-            held = PatternStore.open_or_create(store, store_settings(own, part), None)
-            plan = plan_growth(held, part, own)
-            with held.locked(), processor(engine, part, log, tmp_path) as made:
-                add_to_store(made, held, plan, own, {}, silent, log.outcomes)
-    except InputError as error:
-        assert "already used" in str(error)  # noqa: PT017 - of one id in both files
-        return
-    held = PatternStore(store)
-    if not held.damage():  # search ids that both files use
-        assert as_rows(held.table()) == log.expected
+    store = store_of(engine, log, tmp_path)
+    assert store is None or as_rows(store.table()) == log.expected
 
 
 def test_a_log_without_tests_has_no_table_of_arms(tmp_path):

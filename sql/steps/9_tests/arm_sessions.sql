@@ -1,4 +1,4 @@
--- one row per arm of a test, list as shown, day, fold, signal and mask, open or closed: sessions; of clicks all sessions
+-- one row per arm of a test, list as shown, day, fold, signal and mask, open or closed: sessions; of clicks every one
 WITH masks AS (
     SELECT
         experiment,
