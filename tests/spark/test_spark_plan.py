@@ -76,6 +76,7 @@ def plans(spark, tmp_path_factory):
         has_signals=False,
         outcomes=None,
         judged_queries=None,
+        assignments=None,
     )
     builder.add(halves[0].frame, halves[1].frame, NEVER_MS, silent)
     builder.table(is_open=False, info={}, progress=silent)
