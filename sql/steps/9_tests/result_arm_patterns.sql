@@ -10,4 +10,6 @@ SELECT
 FROM arm_sessions AS s
 INNER JOIN list_configurations AS c ON s.list_fp = c.list_fp
 WHERE s.is_open = $is_open
-GROUP BY s.experiment, s.variant, c.configuration_id, s.fold, s.signal, s.click_mask
+GROUP BY s.experiment, s.variant, c.configuration_nr, c.configuration_id, s.fold, s.signal, s.click_mask
+-- an id begins with its number, and no two ids with the same one: the order is that of the ids
+ORDER BY s.experiment, s.variant, c.configuration_nr, s.fold, s.signal, s.click_mask
