@@ -215,3 +215,22 @@ def test_a_log_with_the_column_variant_gives_the_same_tests(world, run, engine):
     found = ca.run(*log, engine=engine, threads=1, test=SHARES, progress=False, **told)
     for name in NAMES:
         assert found[name].equals(run[name])
+
+
+def test_judges_of_different_queries_are_not_compared():
+    world = arm_world(Planted("ranker", better=(0.9,), users=600), judges=("human", "model"), seed=2)
+    is_even = pl.col("query").str.ends_with("0") | pl.col("query").str.ends_with("2")
+    run = made(world, judgments=Frame(world.judgments.filter(is_even == (pl.col("judge") == "human"))))
+    assert run.experiment_judges["favours_low"].null_count() == run.experiment_judges.height > 0
+    assert not any("favours" in text for text in run.test("ranker").parts() if isinstance(text, str))
+
+
+def test_names_of_a_log_are_data_on_every_face(tmp_path):
+    name = "<script>alert(1)</script>{0}\x1b[31m"
+    run = made(arm_world(Planted(name, ("control", "=1+1"), better=(0.9,), users=400)))
+    place = run.save(tmp_path / "run")
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page + run._repr_html_()
+    assert "\x1b" not in page + repr(run) + repr(run.test(name))
+    cells = (place / "tables" / "experiments.csv").read_text(encoding="utf-8").replace("\n", ",").split(",")
+    assert not any(cell.startswith(("=", '"=')) for cell in cells)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import polars as pl
+import polars.selectors as cs
 
 from clickassay.core.contracts.run import TABLES_OF_TESTS
 from clickassay.core.errors import SettingsError
@@ -48,7 +49,10 @@ def with_tests(run: Run, findings: Findings, table: StagedTable, progress: Progr
     first = tables.at_depth(depth, shown.select("configuration_id", "cut"))
     found = experiments_of_log(first, rankings, settings.tests, options)
     frames = (found.experiments, found.checks, found.judges)
-    own = {form.name: rows for form, rows in zip(TABLES_OF_TESTS, frames, strict=True)}
+    own = {
+        form.name: rows.with_columns(cs.float().fill_nan(None))
+        for form, rows in zip(TABLES_OF_TESTS, frames, strict=True)
+    }
     return replace(run, tables=MappingProxyType({**run.tables, **own}))
 
 

@@ -70,12 +70,7 @@ SAID = {
 }
 """What verdicts are in words."""
 
-_ENTRY = (
-    "experiment", "variant", "control", "group", "depth", "judge", "counts", "verdict", "reason", "changed",
-    "users_control", "users", "sessions_control", "sessions", "judged_share_control", "judged_share",
-)  # fmt: skip
-_DIFFERENCE = ("mean_control", "mean", "difference", "ci_low", "ci_high", "p_value")
-_USERS = (*_DIFFERENCE, "moved", "matched", "matched_low", "matched_high")
+DIFFERENCE = ("difference", "ci_low", "ci_high")
 
 
 def metric_of_tests(run: Run, findings: Findings) -> str:
@@ -128,11 +123,10 @@ class LogTest:
     @property
     def entry(self) -> dict[str, Any]:
         """The test in ``summary.json``."""
-        row = self.users if self.offline is None else self.offline
-        offline = {f"offline_{name}": None if self.offline is None else row[name] for name in _DIFFERENCE}
-        also = {"metric": self.metric, "click_metric": self.click, "sentence": self.sentence}
-        users = {name: self.users[name] for name in _USERS}
-        return {name: row[name] for name in _ENTRY} | users | offline | also
+        row, names = self.offline, ("mean_control", "mean", *DIFFERENCE, "p_value")
+        told = {f"offline_{name}": None if row is None else row[name] for name in names}
+        told |= {"verdict": self.verdict, "reason": (row or self.users)["reason"], "sentence": self.sentence}
+        return {**self.users, **told, "metric": self.metric, "click_metric": self.click}
 
     @property
     def sentence(self) -> str:
@@ -141,7 +135,7 @@ class LogTest:
             return f"No verdict: {self.problems[0]}."
         row = self.users if self.offline is None else self.offline
         if self.users["difference"] is None:
-            return f"No numbers: {self.users['reason'] or 'an arm has no sessions'}."
+            return f"No numbers: {row['reason'] or 'an arm has no sessions'}."
         if self.is_aa:
             return f"A/A test: {self.change}."
         if self.verdict is None:
@@ -172,10 +166,9 @@ def relative(row: Row, *names: str) -> tuple[float | None, ...]:
 
 def size(row: Row) -> str:
     """Return a difference with its 95% CI: in per cent of control's mean, else as it is."""
-    names = ("difference", "ci_low", "ci_high")
-    shares = [None if one is None else 100 * one for one in relative(row, *names)]
+    shares = [None if one is None else 100 * one for one in relative(row, *DIFFERENCE)]
     sign, decimals = ("", 3) if shares[0] is None else ("%", 1)
-    value, low, high = [row[name] for name in names] if shares[0] is None else shares
+    value, low, high = [row[name] for name in DIFFERENCE] if shares[0] is None else shares
     if value is None:
         return MISSING
     ends = "no interval" if low is None else f"95% CI {number(low, decimals)} to {number(high, decimals)}"

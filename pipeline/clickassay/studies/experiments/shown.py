@@ -9,6 +9,7 @@ from clickassay.findings.run import Run
 from clickassay.report.model import Section, ShownTests
 from clickassay.report.tables import (
     Cell,
+    Fields,
     ReportTable,
     Row,
     Share,
@@ -21,11 +22,11 @@ from clickassay.report.tables import (
 )
 from clickassay.report.verdict.sentences import signal_words
 from clickassay.studies.experiments.checks import CAUTION, FINDING
-from clickassay.studies.experiments.of_run import FEW, RunTests, named, relative
+from clickassay.studies.experiments.of_run import DIFFERENCE, FEW, RunTests, named, relative
 from clickassay.studies.experiments.order import FEWEST_GROUPS
 from clickassay.studies.experiments.report import DRAWN, difference_cell, order_table, tests_figures
 
-AS_SHARES = "Differences: treatment minus control, as shares of control's mean, with 95% CIs."
+AS_SHARES = "Differences: treatment minus control, as shares of control's mean if it is above 0; 95% CIs."
 
 
 def tests_of_run(run: Run, findings: Findings) -> ShownTests:
@@ -67,45 +68,32 @@ def _by_remedy(tests: RunTests, status: str) -> Iterator[str]:
 
 def tests_table(tests: RunTests) -> ReportTable:
     """Return the table of the tests, a row each."""
-    clicks, metric = capital(signal_words(tests.run.click)), visible(tests.metric)
-    rows = [
-        {"test": one, "group": one.users["group"]} | dict(one.users)
-        | {name: None if one.offline is None else one.offline[name] for name in _JUDGED}
-        for one in tests.tests
-    ]  # fmt: skip
+    matched = ("matched", "matched_low", "matched_high")
     columns = (
         ShownColumn("Verdict", lambda row: row["test"].short),
         *under(
-            clicks,
-            ShownColumn(
-                "all sessions", lambda row: _share(row["test"].users, "difference", "ci_low", "ci_high")
-            ),
-            ShownColumn(
-                "judged rankings",
-                lambda row: _share(row["test"].users, "matched", "matched_low", "matched_high"),
-            ),
+            capital(signal_words(tests.run.click)),
+            ShownColumn("all sessions", lambda row: _share(row["test"].users, *DIFFERENCE)),
+            ShownColumn("judged rankings", lambda row: _share(row["test"].users, *matched)),
         ),
-        ShownColumn(metric, lambda row: _share(row["test"].offline, "difference", "ci_low", "ci_high")),
+        ShownColumn(visible(tests.metric), lambda row: _share(row["test"].offline, *DIFFERENCE)),
         *under("Judged", share("control", "judged_share_control"), share("treatment", "judged_share")),
         *under("Sessions", field("control", "sessions_control"), field("treatment", "sessions")),
         *under("Users", field("control", "users_control"), field("treatment", "users")),
     )
+    rows = [{**one.users, "test": one} for one in tests.tests]
     return shown_table(
         "tests", "The tests", rows, ShownColumn("Test", lambda row: row["test"].name), columns,
         notes=(AS_SHARES,), explained=False,
     )  # fmt: skip
 
 
-_JUDGED = ("judged_share_control", "judged_share")
-
-
-def _share(row: object, *names: str) -> Cell:
-    if not isinstance(row, dict):
-        return Estimate(None, reason="nothing is judged")
-    value, low, high = relative(row, *names)
-    if value is None:
-        return Estimate(None, reason=visible(row["reason"] or "no value", limit=160))
-    return Share(value, low, high)
+def _share(row: Fields | None, *names: str) -> Cell:
+    if row is None or row[names[0]] is None:
+        reason = "nothing is judged" if row is None else row["reason"] or "no value"
+        return Estimate(None, reason=visible(reason, limit=160))
+    shares = relative(row, *names)
+    return Estimate(*(row[name] for name in names)) if shares[0] is None else Share(*shares)
 
 
 def metrics_table(tests: RunTests) -> ReportTable:
