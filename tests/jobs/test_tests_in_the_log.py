@@ -234,3 +234,13 @@ def test_names_of_a_log_are_data_on_every_face(tmp_path):
     assert "\x1b" not in page + repr(run) + repr(run.test(name))
     cells = (place / "tables" / "experiments.csv").read_text(encoding="utf-8").replace("\n", ",").split(",")
     assert not any(cell.startswith(("=", '"=')) for cell in cells)
+
+
+def test_what_matters_is_a_share_of_controls_mean():
+    idle = arm_world(Planted("idle", users=900), seed=3)
+    few, enough = (
+        made(idle, effect_margin=margin).test("idle").tests.tests[0].offline for margin in (0.01, 0.9)
+    )
+    assert (few["verdict"], enough["verdict"]) == ("neither", "neither")
+    assert "times the users would show an effect of 1%" in few["reason"]
+    assert enough["reason"] == "no effect on users above 90%"

@@ -70,6 +70,7 @@ class SettingsGiven(TypedDict, total=False):
     current: str | None
     question: Literal["rankings", "queries"]
     margin: float
+    effect_margin: float
     full: bool
     seed: int
     threads: int | None

@@ -25,6 +25,7 @@ REPORT_SETTINGS = (
     "current",
     "question",
     "margin",
+    "effect_margin",
     "full",
     "health_limit",
     "iterations",

@@ -43,7 +43,7 @@ def with_tests(run: Run, findings: Findings, table: StagedTable, progress: Progr
     metrics = [name for name in dict.fromkeys([*run.editorial, metric]) if name in values.columns]
     rankings = Rankings.of(lists.rename({"cut": "configuration_id"}), values, metrics, depth, settings)
     options = LogOptions(
-        metric, run.click, min_users=settings.min_users, ratings=tuple(sorted(settings.ratings)),
+        metric, run.click, settings.effect_margin, settings.min_users, tuple(sorted(settings.ratings)),
         every_ranking=table.judged_queries is None,
     )  # fmt: skip
     first = tables.at_depth(depth, shown.select("configuration_id", "cut"))

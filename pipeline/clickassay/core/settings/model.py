@@ -111,6 +111,10 @@ class Settings(SettingsOfLog):
     margin: float = setting(
         "Report", 0.05, "Smallest difference in correlation that matters.", ge=0, le=1, metavar="NUMBER",
     )  # fmt: skip
+    effect_margin: float = setting(
+        "Report", 0.01, "Smallest change of users in an A/B test that matters, as a share.",
+        ge=0, le=1, metavar="SHARE",
+    )  # fmt: skip
     full: bool = setting("Report", False, "Open every section of the page, and include every table as CSV.")
     seed: int = setting("Report", 0, "Seed of every random draw.", ge=0, lt=2**63, metavar="N")
     threads: int | None = setting(
