@@ -244,3 +244,14 @@ def test_what_matters_is_a_share_of_controls_mean():
     assert (few["verdict"], enough["verdict"]) == ("neither", "neither")
     assert "times the users would show an effect of 1%" in few["reason"]
     assert enough["reason"] == "no effect on users above 90%"
+
+
+def test_rankings_are_cut_to_the_depth_of_the_headline(world, run):
+    found = made(world, depth=[3, K], test=SHARES).experiments
+    assert set(found["depth"]) == {3}
+    assert set(found["judged_share"]) == {1.0}  # the first three results are graded, as those of the run are
+    means = ("mean_control", "mean")
+    whole, cut = (
+        rows.filter(metric="UCTR", variant="good").select(means).row(0) for rows in (run.experiments, found)
+    )
+    assert all(0 < first < every for first, every in zip(cut, whole, strict=True))
