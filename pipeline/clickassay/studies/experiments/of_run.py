@@ -286,9 +286,9 @@ class RunTests:
         order, wrong = self.order, [one.name for one in self.tests if one.problems]
         excluded = f"No verdict, since data checks found a problem: {named(wrong)}." if wrong else ""
         if order is not None and order.row["groups"] >= FEWEST_GROUPS:
-            moved = " ".join(filter(None, (moved_sentence(order), calls_sentence(order))))
-            pairs = " ".join(filter(None, (in_order_sentence(order), others_sentence(order), excluded)))
-            return moved, pairs
+            moved = (moved_sentence(order), calls_sentence(order))
+            pairs = (in_order_sentence(order), others_sentence(order), excluded)
+            return tuple(filter(None, (" ".join(filter(None, texts)) for texts in (moved, pairs))))
         if len(self.tests) == 1:
             (only,) = self.tests
             return (f"1 A/B test (“{only.name}”): {only.sentence}",)

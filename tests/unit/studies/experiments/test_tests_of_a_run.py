@@ -212,6 +212,8 @@ def test_one_test_is_told_in_a_line_three_by_their_verdicts_ten_by_their_order()
     moved, pairs = many(12).lines
     assert moved.startswith("11 of 12 tests significantly changed what users did")
     assert "Of two tests, NDCG prefers the one that did better in 100% of pairs" in pairs
+    same = made(*(planted(f"t{at}", "agree") for at in range(10))).lines
+    assert len(same) == 1  # the metric says the same of all: no pair is in order
     assert made(planted("a", None), planted("b", None)).lines == ("2 A/B tests, none has a verdict.",)
     assert made().lines == ()
 
