@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
@@ -47,7 +48,15 @@ def id_digests(ids: pl.Series) -> NDArray[np.uint64]:
 
 
 _SEPARATOR = "\x1f"
+_SALT = f"clickassay{_SEPARATOR}"
+"""What stands before a user id in its digest: platforms assign users by the md5 of the id alone."""
 _DIGEST_BYTES = 16
+
+
+def salted_digests(ids: Iterable[object]) -> NDArray[np.uint64]:
+    """Return the digests by which users of A/B tests are known: the first 64 bits of a salted md5."""
+    leading = b"".join([_md5(f"{_SALT}{one}".encode())[:8] for one in ids])
+    return np.frombuffer(leading, ">u8").astype(np.uint64)
 
 
 def configuration_id(market: str, query: str, results: list[str]) -> str:

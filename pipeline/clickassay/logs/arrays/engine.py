@@ -15,7 +15,7 @@ from clickassay.core.settings import OF_DWELL_TIMES, Settings
 from clickassay.core.text.words import first_line
 from clickassay.inputs.files import READ_ERRORS, reading_remedy
 from clickassay.logs.arrays.actions import Actions
-from clickassay.logs.arrays.columns import ReadClicks, Searches, changes, order_of_parts
+from clickassay.logs.arrays.columns import ReadClicks, Searches
 from clickassay.logs.arrays.forming import Forming, PartCounts, PartOfBatch
 from clickassay.logs.arrays.routes import SearchIds, routed
 from clickassay.logs.arrays.shown import LogTexts, Queries, ShownLists
@@ -33,7 +33,6 @@ from clickassay.logs.assignments import Assignments
 from clickassay.logs.sql.steps import end_of_times
 from clickassay.patterns.funnel import LogFunnel, shows_both_ways
 from clickassay.patterns.health import LogCounts
-from clickassay.patterns.sums import order_of
 from clickassay.patterns.table import StagedTable, give_back
 
 
@@ -47,7 +46,7 @@ class ReadBatch:
     # Unusable rows by reason: searches, clicks, and rows with another action.
     rejected: tuple[Counter[str], Counter[str], Counter[str]]
     health: tuple[LogCounts, LogCounts]
-    empty: list[Searches]  # Searches without results that count in A/B tests, in pieces.
+    empty: list[list[Searches]]  # Likewise searches without results that count in A/B tests.
 
 
 class ArraySessioniser:
@@ -175,11 +174,12 @@ class ArraySessioniser:
         given = self._outcomes.by_part(ids) if self._outcomes is not None else [{} for _ in parts]
         self._open = self._no_sums()
         works = [
-            PartOfBatch(*part, [route.parts[number] for route in routes], given[number], *sums)
+            PartOfBatch(
+                *part, [route.parts[number] for route in routes], given[number], batch.empty[number], *sums
+            )
             for number, (part, *sums) in enumerate(zip(parts, self._closed, self._open, strict=True))
         ]
         formed = workers.map(lambda part: forming.form(part, watermark_ms), works)
-        self._add_empty(batch.empty)
         orphans, ambiguous = (
             ReadClicks.concat([getattr(route, name) for route in routes]) for name in ("orphans", "ambiguous")
         )
@@ -191,19 +191,6 @@ class ArraySessioniser:
         new_ids = [part.new_ids for part in formed if part.new_ids is not None]
         if new_ids:
             self.new_ids = pl.concat(new_ids).unique().sort()
-
-    def _add_empty(self, pieces: list[Searches]) -> None:
-        """Count searches without results in A/B tests, each once however often it was delivered."""
-        if not pieces:
-            return
-        every = Searches.concat(pieces)
-        named = (every.id, every.user, every.time)
-        order = order_of(*named if every.arm is None else (*named, every.arm))
-        once = every.take(order[changes(order, *named)])
-        cut = once.cut(*order_of_parts(once.bucket % self._parts, self._parts - 1))
-        for sums, piece in zip(self._closed, cut, strict=True):
-            if sums.arms is not None:
-                sums.arms.add_empty(piece)
 
     def _count(
         self,

@@ -41,6 +41,7 @@ class PartOfBatch:
     counts: Flags
     clicks: Sequence[tuple[ReadClicks, Small]]  # In pieces, each with the rows of their searches.
     given: Found  # Outcomes that were given for its searches.
+    empty: Sequence[Searches]  # Its searches without results, where they count, in pieces.
     # Sums of sessions that can grow no more, and of those that may.
     closed: PatternCounts
     opened: PatternCounts
@@ -115,6 +116,8 @@ class Forming:
         for sums, chosen in ((part.closed, ~made.is_open), (part.opened, made.is_open)):
             rows = np.flatnonzero(chosen)
             sums.add(searches, made.first[rows], made.mask[rows])
+        if part.empty and part.closed.arms is not None:
+            part.closed.arms.add_empty(Searches.concat(part.empty))
         again = [_read_again(read, placed, in_visits)]
         if others is not None and acted is not None:
             kind = self._kinds(others, acted)

@@ -258,9 +258,9 @@ def _arm_tables(
         outcomes = added_outcomes(given, "arm", "day", "fold")
         rows["arm_outcomes"].append(outcomes.with_columns(dates(outcomes["day"])))
     rows["arm_users"] = [
-        pl.DataFrame({"digest": digests}).with_columns(arm=pl.lit(arm, pl.Int64))
+        pl.DataFrame({"digest": part.users.digests(arm)}).with_columns(arm=pl.lit(arm, pl.Int64))
         for part in counts
-        for arm, digests in part.users.items()
+        for arm in range(part.finder.arms.height)
     ]
     made = {}
     for name, form in ARM_TABLES.items():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -9,17 +10,15 @@ import polars as pl
 
 from clickassay.core.numbering import Keys, Rows
 from clickassay.core.settings import Settings
-from clickassay.logs.arrays.columns import Searches, distinct, is_in, mixed_pair
+from clickassay.logs.arrays.columns import Searches, changes, distinct, is_in, mixed_pair, order_of_parts
 from clickassay.logs.assignments import Assignments
 from clickassay.logs.sql.steps import FIRST_MS, NEVER_MS
 from clickassay.patterns.arms import CLICK
-from clickassay.patterns.digests import id_digests
-from clickassay.patterns.sums import Sums, WordLayout, counted
+from clickassay.patterns.digests import salted_digests
+from clickassay.patterns.sums import Sums, WordLayout, counted, order_of
 from clickassay.patterns.table import USERS_KEPT
 
 _DAY_MS = 86_400_000
-_SALT = "clickassay\x1f"
-"""What stands before a user id in its digest: platforms assign users by the md5 of the id alone."""
 
 ARM_KEY = (pl.col("experiment").hash(5) ^ pl.col("variant").hash(6)).alias("arm_key")
 """Key of the arm that a search names."""
@@ -50,10 +49,13 @@ class _Known:
 
     def of_sessions(self, user: Rows, time: Rows) -> tuple[Rows, Rows]:
         """Return the places of sessions among those given, and their arms; a session may have several."""
-        users, place = np.unique(user, return_inverse=True)  # asked in order, which the cache likes
-        begin, end = (np.searchsorted(self.user, users, side)[place] for side in ("left", "right"))
+        if not len(self.user):
+            return self.user, self.arm
+        order = np.argsort(user)  # asked in order, which the cache likes
+        users = user[order]
+        begin, end = (np.searchsorted(self.user, users, side) for side in ("left", "right"))
         number = end - begin
-        row = np.repeat(np.arange(len(user)), number)
+        row = np.repeat(order, number)
         at = np.arange(len(row)) + np.repeat(begin - np.cumsum(number) + number, number)
         is_then = (time[row] >= self.since[at]) & (time[row] < self.until[at])
         return row[is_then], self.arm[at[is_then]]
@@ -111,6 +113,40 @@ class ArmFinder:
         return row[is_then], arm[is_then]
 
 
+class _Users:
+    """The users of arms, each once."""
+
+    def __init__(self, arms: int) -> None:
+        self._key = np.zeros(0, np.int64)  # sorted
+        self._digest = np.zeros(0, np.uint64)
+        self._in_arms = np.zeros((0, -(-arms // 64)), np.uint64)  # a bit for each arm
+
+    def add(self, users: Rows, arms: Rows, texts: pl.Series | None) -> None:
+        """Add users by their keys, or `texts` where ids are texts, and the arms that they are in."""
+        found = distinct(users)
+        new = found[~is_in(found, self._key)]
+        if len(new):
+            ids: list[object] = new.tolist()
+            if texts is not None:
+                at = np.empty(len(new), np.int64)
+                place = np.flatnonzero(is_in(users, new))
+                at[np.searchsorted(new, users[place])] = place
+                ids = texts.gather(at).to_list()
+            key = np.concatenate([self._key, new])
+            order = np.argsort(key, kind="stable")  # of two runs in order
+            none = np.zeros((len(new), self._in_arms.shape[1]), np.uint64)
+            self._key = key[order]
+            self._digest = np.concatenate([self._digest, salted_digests(ids)])[order]
+            self._in_arms = np.concatenate([self._in_arms, none])[order]
+        bits = np.uint64(1) << (arms & 63).astype(np.uint64)
+        np.bitwise_or.at(self._in_arms, (np.searchsorted(self._key, users), arms >> 6), bits)
+
+    def digests(self, arm: int) -> pl.Series:
+        """Return the smallest digests of the users of an arm."""
+        is_in_arm = (self._in_arms[:, arm >> 6] >> np.uint64(arm & 63)) & np.uint64(1) == 1
+        return pl.Series(self._digest[is_in_arm]).bottom_k(USERS_KEPT)
+
+
 class ArmCounts:
     """Adds up sessions of a part of the users by arm."""
 
@@ -121,8 +157,7 @@ class ArmCounts:
         self.by_day: dict[tuple[int, str], Sums] = {}
         self.by_list: dict[tuple[int, str], Sums] = {}
         self.outcomes: list[pl.DataFrame] = []  # arm, day, fold, outcome, and sums.
-        self.users: dict[int, pl.Series] = {}  # Digests of the users of each arm.
-        self._seen: dict[int, Rows] = {}
+        self.users = _Users(finder.arms.height)
 
     def add(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
         """Count sessions that begin on a first page and have a signal: their first searches, and masks."""
@@ -136,8 +171,10 @@ class ArmCounts:
             self._add_users(searches, first, rows, arms)
 
     def add_empty(self, searches: Searches) -> None:
-        """Count searches without results, each a session of its own."""
-        first = np.arange(len(searches))
+        """Count searches without results, each a session of its own however often it was delivered."""
+        named = (searches.id, searches.user, searches.time)
+        order = order_of(*named if searches.arm is None else (*named, searches.arm))
+        first = order[changes(order, *named)]
         rows, masks, arms, folds, days = self._placed(searches, first, np.zeros(len(first), np.int64))
         for arm, chosen in _by_arm(arms):
             words = self.layout.packed(days[chosen], folds[chosen], masks[chosen])
@@ -168,20 +205,8 @@ class ArmCounts:
     def _add_users(self, searches: Searches, first: Rows, rows: Rows, arms: Rows) -> None:
         place, more = self.finder.in_two(searches, first)
         rows, arms = np.concatenate([rows, first[place]]), np.concatenate([arms, more])
-        for arm, chosen in _by_arm(arms):
-            users, at = np.unique(searches.user.take(rows[chosen]), return_index=True)
-            seen = self._seen.get(arm, users[:0])
-            new = ~is_in(users, seen)
-            if not new.any():
-                continue
-            self._seen[arm] = np.union1d(seen, users)
-            texts = searches.user_text
-            ids = pl.Series(users[new]).cast(pl.String)
-            if texts is not None:
-                ids = texts.gather(rows[chosen[at[new]]])
-            digests = pl.Series(id_digests(_SALT + ids))
-            before = self.users.get(arm, digests.clear())
-            self.users[arm] = pl.concat([before, digests]).bottom_k(USERS_KEPT)
+        texts = searches.user_text
+        self.users.add(searches.user.take(rows), arms, None if texts is None else texts.gather(rows))
 
 
 def added_outcomes(parts: Sequence[pl.DataFrame], *key: str) -> pl.DataFrame:
@@ -191,5 +216,7 @@ def added_outcomes(parts: Sequence[pl.DataFrame], *key: str) -> pl.DataFrame:
 
 def _by_arm(arms: Rows) -> Iterator[tuple[int, Rows]]:
     """Yield each arm, and the places that have it."""
-    for arm in np.flatnonzero(np.bincount(arms)).tolist() if len(arms) else ():
-        yield arm, np.flatnonzero(arms == arm)
+    order, ends = order_of_parts(arms, int(arms.max(initial=-1)) + 1)
+    for arm, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
+        if end > begin:
+            yield arm, order[begin:end]

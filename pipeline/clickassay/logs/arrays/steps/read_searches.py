@@ -38,7 +38,7 @@ class SearchReader:
         self, shown: LogTexts, *, folds: int, end_ms: int, parts: int, arms: ArmFinder | None = None
     ) -> None:
         self._end_ms, self._parts, self._arms = end_ms, parts, arms
-        self.empty: list[Searches] = []  # Searches without results, if they count, since `take_empty`.
+        self._empty: list[list[Searches]] = [[] for _ in range(parts)]  # since `take_empty`, by part
         self._shown, self._buckets = shown, 64 * folds
         self._rejected_ids: list[pl.Series] = []
 
@@ -138,11 +138,15 @@ class SearchReader:
             chosen = chosen[queries.is_kept.values.take(numbers)]
         if len(chosen):
             none = np.full(len(chosen), -1, np.int32)
-            self.empty.append(self._searches(Chunk(rows, chosen), none, none, LogCounts()))
+            empty = self._searches(Chunk(rows, chosen), none, none, LogCounts())
+            cut = empty.cut(*order_of_parts(empty.bucket % self._parts, self._parts - 1))
+            for pieces, piece in zip(self._empty, cut, strict=True):
+                if len(piece):
+                    pieces.append(piece)
 
-    def take_empty(self) -> list[Searches]:
-        """Return the searches without results that were read since this was asked."""
-        empty, self.empty = self.empty, []
+    def take_empty(self) -> list[list[Searches]]:
+        """Return the searches without results, by the part of their users, that were read since."""
+        empty, self._empty = self._empty, [[] for _ in range(self._parts)]
         return empty
 
     def _judged_lists(self, chunk: Chunk) -> tuple[Small, Small]:
