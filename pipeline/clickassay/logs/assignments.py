@@ -105,14 +105,17 @@ def _usable(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _by_search(searches: LocalHalf, settings: Settings) -> Assignments:
-    own = searches.frame.select("user_id", *_TEST)
-    distinct = _usable(own).unique().collect(engine="streaming")
-    none = distinct.clear().with_columns(since_ms=pl.lit(None, pl.Int64), until_ms=pl.lit(None, pl.Int64))
+    own = _usable(searches.frame.select("user_id", *_TEST))
+    arm = (pl.col("experiment").hash(1) ^ pl.col("variant").hash(2)).alias("arm")  # numbers are fast
+    users = own.select("user_id", arm).unique().collect(engine="streaming")
+    several = users.filter(pl.col("user_id").is_duplicated()).select("user_id").unique()
+    of_several = own.join(several.lazy(), on="user_id", how="semi").unique().collect(engine="streaming")
+    none = of_several.clear().with_columns(since_ms=pl.lit(None, pl.Int64), until_ms=pl.lit(None, pl.Int64))
     return Assignments(
         by_user=none,
         is_by_search=True,
-        in_two=_of_several(distinct),
-        arms=distinct.select(_TEST).unique().sort(_TEST),
+        in_two=_of_several(of_several),
+        arms=own.select(_TEST).unique().collect(engine="streaming").sort(_TEST),
         spans=_spans(settings.tests),
         given=none,
     )
@@ -144,12 +147,16 @@ def _by_table(given: WholeInput, searches: LocalHalf, settings: Settings) -> Ass
     users = searches.frame.select("user_id").drop_nulls().unique()
     known = rows.lazy().join(users, on="user_id", how="semi").collect(engine="streaming")
     counts["unmatched", "user without a search"] = rows.height - known.height
-    in_two = _of_several(known)
-    one = known.join(in_two, on=["user_id", "experiment"], how="anti")
-    counts["left out", "user in several variants"] = known.height - one.height
-    counts["kept", ""] = one.height
+    # most users have one row of a test: only the others are looked at, which takes time
+    user_and_test = pl.col("user_id").hash(1) ^ pl.col("experiment").hash(2)
+    is_again = known.select(user_and_test.is_duplicated()).to_series()
+    again = known.filter(is_again)
+    in_two = _of_several(again)
+    one = again.join(in_two, on=["user_id", "experiment"], how="anti")
+    counts["left out", "user in several variants"] = again.height - one.height
+    counts["kept", ""] = known.height - again.height + one.height
     return Assignments(
-        by_user=_merged(one),
+        by_user=pl.concat([known.filter(~is_again), _merged(one)]),
         is_by_search=False,
         in_two=in_two,
         arms=rows.select(_TEST).unique().sort(_TEST),
