@@ -5,6 +5,7 @@ When too many rows of an input are unusable, the input is probably misread: the 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -236,11 +237,19 @@ def shows_both_ways(funnel: pl.DataFrame) -> bool:
     return share_by_last_click(funnel) > MOST_BY_LAST_CLICK
 
 
-def shown_signals(signals: pl.DataFrame | None, funnel: pl.DataFrame) -> pl.DataFrame | None:
-    """Return the signals of a whole log that are shown."""
+class _Filtered(Protocol):
+    def filter(self, condition: pl.Expr, /) -> Any: ...  # noqa: ANN401 - of its own type
+
+
+Shown = TypeVar("Shown", bound=_Filtered | None)
+
+
+def shown_signals(signals: Shown, funnel: pl.DataFrame) -> Shown:
+    """Return the rows of a whole log, by signal, that are shown."""
     if signals is None or shows_both_ways(funnel):
         return signals
-    return signals.filter(pl.col("signal") != OF_DWELL_TIMES[1])
+    shown: Shown = signals.filter(pl.col("signal") != OF_DWELL_TIMES[1])
+    return shown
 
 
 _NO_JUDGMENTS = "query without judgments"

@@ -55,6 +55,7 @@ IN_PIECES = {
     "patterns": PATTERNS,
     "queries": PATTERN_QUERIES,
     "shown": SHOWN,
+    "arm_patterns": ARM_PATTERNS,
 }
 """Tables that may be too large for memory."""
 FOLDER_TABLES = {
@@ -102,7 +103,7 @@ class AnyTable(Generic[Rows]):
     # Frames in the form of `ARM_TABLES`; None where the log has no A/B test.
     arms: pl.DataFrame | None = None
     arm_outcomes: pl.DataFrame | None = None
-    arm_patterns: pl.DataFrame | None = None
+    arm_patterns: Rows | None = None
     arm_users: pl.DataFrame | None = None
 
     @property
@@ -136,6 +137,10 @@ class Pieces:
     def of(cls, frame: pl.LazyFrame) -> "Pieces":
         """Return the rows of a frame that is sorted by its key."""
         return cls(lambda: frame.collect_batches(maintain_order=True))
+
+    def filter(self, condition: pl.Expr) -> "Pieces":
+        """Return the rows that fulfil a condition."""
+        return Pieces(lambda: (piece.filter(condition) for piece in self))
 
     @classmethod
     def in_memory(cls, frame: pl.DataFrame) -> "Pieces":

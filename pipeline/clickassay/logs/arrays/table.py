@@ -1,6 +1,6 @@
 """The pattern table of a log, made of the counts of the parts of its users (method 4)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.patterns import ARM_USERS, OUTCOMES, SIGNALS
+from clickassay.core.contracts.patterns import ARM_PATTERNS, ARM_USERS, OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.core.numbering import Rows, Small
 from clickassay.logs.arrays.columns import order_of_parts
@@ -82,7 +82,7 @@ def pattern_table(
         shown=None if parts[0].periods == "none" else days,
         signals=_signal_table(parts, configurations),
         outcomes=_outcome_table(parts, configurations),
-        **(_arm_tables(parts, configurations) or {}),
+        **_arm_tables(parts, configurations),
     )
 
 
@@ -175,25 +175,43 @@ def _together(ranked: Sequence[Sections]) -> Iterator[list[Counted]]:
 
 def _signal_table(parts: Sequence[PatternCounts], configurations: "Configurations") -> pl.DataFrame:
     names = sorted({name for part in parts for name in part.signals})
-    tables = [
-        _rows_of([part.signals[name] for part in parts if name in part.signals], configurations)
+    ranked = {
+        name: [_ranked(part.signals[name], configurations) for part in parts if name in part.signals]
         for name in names
-    ]
-    if not tables:
-        return SIGNALS.empty()
-    place, fold, mask, sessions = (np.concatenate(column) for column in zip(*tables, strict=True))
-    signal = np.repeat(np.arange(len(names)), [len(table[0]) for table in tables])
-    order = order_of_both((place * parts[0].folds + fold) * len(names) + signal, mask)
-    ids = ids_of(configurations.digests[: int(place.max(initial=-1)) + 1])
-    return pl.DataFrame(
-        {
-            "configuration_id": ids.gather(place[order]),
-            "fold": fold[order].astype(np.int32),
-            "signal": pl.Series(names, dtype=pl.String).gather(signal[order]),
-            "click_mask": mask[order],
-            "sessions": sessions[order],
-        }
-    )
+    }
+    pieces = _signal_pieces(ranked, parts[0].layout, configurations)
+    return SIGNALS.canonical(pl.concat([SIGNALS.empty(), *pieces]))
+
+
+def _signal_pieces(
+    ranked: Mapping[str, Sequence[Sections]], layout: WordLayout, configurations: "Configurations"
+) -> Iterator[pl.DataFrame]:
+    """Yield configuration_id, fold, signal, click_mask and sessions in this order.
+
+    ranked: counts of the parts of the users by signal.
+    """
+    names = sorted(ranked)
+    of_parts = [_together(ranked[name]) for name in names]
+    for sections in zip(*of_parts, strict=True):
+        found = [(number, added(tables)) for number, tables in enumerate(sections) if tables]
+        if not found:
+            continue
+        columns = [(np.full(len(one), number), *layout.unpacked(one), one.sessions) for number, one in found]
+        signal, place, fold, mask, sessions = (
+            np.concatenate(column).astype(np.int64) for column in zip(*columns, strict=True)
+        )
+        order = order_of_both((place * layout.folds + fold) * len(names) + signal, mask)
+        first = int(place.min())
+        ids = ids_of(configurations.digests[first : int(place.max()) + 1])
+        yield pl.DataFrame(
+            {
+                "configuration_id": ids.gather(place[order] - first),
+                "fold": fold[order].astype(np.int32),
+                "signal": pl.Series(names, dtype=pl.String).gather(signal[order]),
+                "click_mask": mask[order],
+                "sessions": sessions[order],
+            }
+        )
 
 
 def _rows_of(sums: Sequence[Sums], configurations: "Configurations") -> tuple[Rows, Rows, Rows, Rows]:
@@ -233,26 +251,23 @@ def _outcome_table(parts: Sequence[PatternCounts], configurations: "Configuratio
     return OUTCOMES.canonical(pl.concat(typed))
 
 
-def _arm_tables(
-    parts: Sequence[PatternCounts], configurations: "Configurations"
-) -> dict[str, pl.DataFrame] | None:
-    """Return the tables of arms of A/B tests, by name; None where there are no tests."""
+def _arm_tables(parts: Sequence[PatternCounts], configurations: "Configurations") -> dict[str, Any]:
+    """Return the tables of arms of A/B tests, by name; none where there are no tests."""
     counts = [part.arms for part in parts if part.arms is not None]
     if not counts:
-        return None
-    ids, layout = ids_of(configurations.digests), counts[0].layout
-    rows: dict[str, list[pl.DataFrame]] = {name: [] for name in ARM_TABLES}
-    for key in sorted({key for part in counts for key in part.by_day}):
-        head = {"arm": pl.lit(key[0], pl.Int64), "signal": pl.lit(key[1])}
+        return {}
+    layout, arms = counts[0].layout, counts[0].finder.arms
+    rows: dict[str, list[pl.DataFrame]] = {"arms": [], "arm_outcomes": [], "arm_users": []}
+    ranked: dict[int, dict[str, list[Sections]]] = {}
+    for arm, signal in sorted({key for part in counts for key in part.by_day}):
+        key = arm, signal
         sums = added([table for part in counts if key in part.by_day for table in part.by_day[key].tables()])
         day, fold, mask = layout.unpacked(sums)
         columns = {"fold": fold, "click_mask": mask, "sessions": sums.sessions}
-        rows["arms"].append(pl.DataFrame({"day": dates(pl.Series(day)), **columns}).with_columns(**head))
+        days = pl.DataFrame({"day": dates(pl.Series(day)), **columns})
+        rows["arms"].append(days.with_columns(arm=pl.lit(arm, pl.Int64), signal=pl.lit(signal)))
         own = [part.by_list[key] for part in counts if key in part.by_list]
-        place, of_fold, mask, sessions = _rows_of(own, configurations)
-        columns = {"fold": of_fold, "click_mask": mask, "sessions": sessions}
-        of_lists = pl.DataFrame({"configuration_id": ids.gather(place), **columns})
-        rows["arm_patterns"].append(of_lists.with_columns(**head))
+        ranked.setdefault(arm, {})[signal] = [_ranked(of_part, configurations) for of_part in own]
     given = [sums for part in counts for sums in part.outcomes]
     if given:
         outcomes = added_outcomes(given, "arm", "day", "fold")
@@ -260,15 +275,23 @@ def _arm_tables(
     rows["arm_users"] = [
         pl.DataFrame({"digest": part.users.digests(arm)}).with_columns(arm=pl.lit(arm, pl.Int64))
         for part in counts
-        for arm in range(part.finder.arms.height)
+        for arm in range(arms.height)
     ]
-    made = {}
-    for name, form in ARM_TABLES.items():
+    made: dict[str, Any] = {}
+    for name, frames in rows.items():
+        form = ARM_TABLES[name]
         typed = [pl.col(column).cast(dtype) for column, dtype in form.empty().schema.items()]
-        named = (one.join(counts[0].finder.arms, on="arm").select(typed) for one in rows[name])
-        every = pl.concat([form.empty(), *named])
+        every = pl.concat([form.empty(), *(one.join(arms, on="arm").select(typed) for one in frames)])
         made[name] = smallest_digests(every) if form is ARM_USERS else form.canonical(every)
-    return made
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for arm, of_arm in ranked.items():
+            experiment, variant = arms.select("experiment", "variant").row(arm)
+            head = [pl.lit(experiment).alias("experiment"), pl.lit(variant).alias("variant")]
+            for piece in _signal_pieces(of_arm, layout, configurations):
+                yield piece.select(*head, pl.all()).select(ARM_PATTERNS.empty().columns)
+
+    return {**made, "arm_patterns": Pieces(pieces)}
 
 
 @dataclass(frozen=True)

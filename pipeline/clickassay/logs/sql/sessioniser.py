@@ -207,16 +207,18 @@ class SqlSessioniser(Generic[R]):
             **self._arm_tables(),
         )
 
-    def _arm_tables(self) -> dict[str, pl.DataFrame]:
+    def _arm_tables(self) -> dict[str, Any]:
         if "tests" not in self._properties:
             return {}
         names = [step.name for step in results(PATTERNS_OF_TESTS, self._properties)]
         rows = dict(zip(names, self._fetched(PATTERNS_OF_TESTS), strict=True))
+        patterns = rows.pop("arm_patterns")
         tables = {
             name: form.canonical(rows[name].collect()) if name in rows else form.empty()
             for name, form in ARM_TABLES.items()
         }
-        return {**tables, "arm_users": smallest_digests(tables["arm_users"])}
+        users = smallest_digests(tables["arm_users"])
+        return {**tables, "arm_users": users, "arm_patterns": Pieces.of(patterns)}
 
     def _rows_of(self, counted: Property, steps: Iterable[Step], *which: Property) -> pl.LazyFrame | None:
         if counted not in self._properties:
