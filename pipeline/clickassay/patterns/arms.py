@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.patterns import ARM_PATTERNS, ARMS
-from clickassay.patterns.table import AnyTable, sum_by_key
+from clickassay.patterns.table import ARM_TABLES, AnyTable, Pieces, sum_by_key
 
 CLICK = "click"
 """The signal of clicks: its rows alone have every session, with mask 0 where nothing was clicked."""
@@ -52,6 +52,9 @@ class ArmTables:
 
 def arms_of(table: AnyTable[Any]) -> ArmTables | None:
     """Return what a pattern table says of A/B tests; None where its log has none."""
-    names = ("arms", "arm_outcomes", "arm_patterns", "arm_users")
-    tables = [getattr(table, name) for name in names]
-    return None if any(rows is None for rows in tables) else ArmTables(*tables)
+    arms, outcomes, patterns, users = (getattr(table, name) for name in ARM_TABLES)
+    if arms is None or outcomes is None or patterns is None or users is None:
+        return None
+    if isinstance(patterns, Pieces):
+        patterns = pl.concat(ARM_PATTERNS.in_order(patterns))
+    return ArmTables(arms, outcomes, patterns, users)
