@@ -10,7 +10,8 @@ import pytest
 import clickassay as ca
 from clickassay.api.run import RunResult
 from clickassay.core.contracts.run import TABLES_OF_TESTS
-from clickassay.core.errors import SettingsError
+from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.progress import silent
 from clickassay.core.settings import load_settings
 from clickassay.inputs.frames import Frame
 from clickassay.jobs.inputs import Sources
@@ -26,7 +27,7 @@ SHARES = ("ranker.shares.control=30", "ranker.shares.good=35", "ranker.shares.ba
 SHEET = ROOT / "data_samples" / "past_tests.csv"
 
 
-def made(world, *, table=None, judgments=None, **settings):
+def made(world, *, table=None, judgments=None, progress=silent, **settings):
     """Return the run of a world."""
     told = {
         "depth": [K],
@@ -36,7 +37,9 @@ def made(world, *, table=None, judgments=None, **settings):
         "threads": 1,
     } | settings
     sources = world.sources() if judgments is None else Sources(judgments=judgments)
-    return RunResult(*make_run(sources, load_settings(**told), patterns=table or world.table))
+    return RunResult(
+        *make_run(sources, load_settings(**told), patterns=table or world.table, progress=progress)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +163,34 @@ def test_one_test_is_shown_in_full(run, tmp_path):
 def test_a_run_without_tests_that_count_is_named(world):
     with pytest.raises(SettingsError, match="no test to compare metrics on; its log has no A/B test"):
         ca.experiments(made(world, table=bare(world)))
-    with pytest.raises(SettingsError, match=r"\[tests.ranker\]: the log has no A/B test"):
-        made(world, table=bare(world), test=["ranker.control=control"])
+
+
+@pytest.mark.parametrize(
+    ("name", "has_tests", "words"),
+    [
+        ("rnaker", True, "no such test in the log; did you mean ranker?"),
+        ("ranker", False, "no such test in the log; its searches have no column variant"),
+    ],
+)
+def test_a_declared_test_that_the_log_lacks_is_told(world, name, has_tests, words):
+    """It may not have begun."""
+    told = []
+    table = world.table if has_tests else bare(world)
+    made(world, table=table, test=[f"{name}.control=control"], progress=lambda one: told.append(one.message))
+    assert any(f"[tests.{name}]: {words}" in one for one in told)
+
+
+def test_a_control_that_is_not_known_is_told_before_the_log_is_read(world, tmp_path):
+    old = pl.col("variant").replace("control", "old")
+    searches = world.searches.filter(experiment="ranker").with_columns(old)
+    searches.write_parquet(tmp_path / "searches.parquet")
+    (tmp_path / "clicks.csv").write_text("search_id,timestamp,url\n1,no time,u\n")  # is not looked at
+    files = tmp_path / "searches.parquet", tmp_path / "clicks.csv"
+    sources = Sources(*files, judgments=Frame(world.judgments))
+    with pytest.raises(SettingsError, match=r"test “ranker” has the variants .*--test ranker.control="):
+        make_run(sources, load_settings(depth=(K,)))
+    with pytest.raises(InputError, match="clicks"):
+        make_run(sources, load_settings(depth=(K,), test=["ranker.control=old"]))
 
 
 def bare(world):

@@ -7,9 +7,9 @@ import polars as pl
 import polars.selectors as cs
 
 from clickassay.core.contracts.run import TABLES_OF_TESTS
-from clickassay.core.errors import SettingsError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings.of_tests import TESTS
+from clickassay.core.text.words import did_you_mean, visible
 from clickassay.correlation.classes import with_unit
 from clickassay.findings.draw import Findings
 from clickassay.findings.run import Run
@@ -24,16 +24,16 @@ from clickassay.studies.experiments.of_run import depth_of_tests, metric_of_test
 def with_tests(run: Run, findings: Findings, table: StagedTable, progress: Progress) -> Run:
     """Return a run with what its metrics say of the tests of its log; the same run where it has none.
 
-    Raises SettingsError if a declared test is not in the log, or the control of a test is not known.
+    Raises SettingsError if the control of a test is not known.
     """
     tables, settings = arms_of(table), run.settings
+    known = () if tables is None else tables.experiments
+    for name in settings.tests:
+        if name not in known:  # it may not have begun
+            remedy = did_you_mean(name, known) if known else "its searches have no column variant, and there "
+            remedy += "" if known else "are no assignments"
+            progress(Event(f"[{TESTS}.{visible(name)}]: no such test in the log; {remedy}", note=True))
     if tables is None:
-        if settings.tests:
-            name = next(iter(settings.tests))
-            raise SettingsError(
-                f"[{TESTS}.{name}]: the log has no A/B test; give its searches the column variant, or "
-                "a table of assignments, or remove the section"
-            )
         return run
     depth, metric = depth_of_tests(run), metric_of_tests(run, findings)
     progress(Event(f"comparing the arms of {len(tables.experiments)} A/B tests"))

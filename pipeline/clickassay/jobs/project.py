@@ -13,7 +13,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import ClickassayError, InputError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.settings import Settings
-from clickassay.core.settings.of_tests import TESTS
+from clickassay.core.settings.of_tests import CALLED_CONTROL, TESTS
 from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
 from clickassay.inputs.columns import CANONICAL, OF_TESTS, SAYS_CLICKED
@@ -38,7 +38,6 @@ from clickassay.inputs.text.grades import is_not_judged, usual_scale, value_key
 from clickassay.inputs.text.lines import head
 from clickassay.inputs.types import has_no_zone
 from clickassay.jobs.inputs import impressions, opened
-from clickassay.studies.experiments.log import CALLED_CONTROL
 
 _CURRENT, _DEFAULT_GRADE = "NDCG", 4
 _LONGEST = 300

@@ -35,6 +35,7 @@ from clickassay.jobs.inputs import NO_JUDGMENTS, Inputs, Sources, open_log, with
 from clickassay.jobs.patterns import log_table, opened_table
 from clickassay.judgments.next_to_judge import no_correlation, without_judgments
 from clickassay.judgments.relevance import check_click_judge
+from clickassay.logs.assignments import check_controls
 from clickassay.metrics.catalogue import report_measures
 from clickassay.metrics.clicks import counted_clicks, named_click
 from clickassay.patterns.funnel import check_log
@@ -60,7 +61,7 @@ def make_run(
     out: the folder to write it into, with its report, which is whole or not there; None = nothing is written.
     command: what made it, for the record of a run that is written.
 
-    Raises SettingsError if there are no judgments, or a metric, click model or check is unknown;
+    Raises SettingsError if there are no judgments, or a metric, click model, check or control is unknown;
     PatternError, StoreError, InputError if the table or an input cannot be read; OutputError if `out` cannot
     be written.
     """
@@ -72,6 +73,7 @@ def make_run(
         inputs, table = open_inputs(sources, settings, patterns, progress)
         with nullcontext() if place is None else published_folder(place, force=force) as folder:
             if table is None:
+                check_controls(inputs.assignments, inputs.searches, settings)
                 table = log_table(inputs, settings, work=folder, progress=progress)
             settings = with_log_settings(table, settings)
             frames, graded = analyse_tables(table, inputs, settings, progress)

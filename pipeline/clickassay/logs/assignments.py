@@ -10,7 +10,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.settings import Settings
-from clickassay.core.settings.of_tests import DeclaredTest
+from clickassay.core.settings.of_tests import DeclaredTest, control_of
 from clickassay.core.text.words import listed, visible
 from clickassay.inputs.tables import WholeInput
 from clickassay.logs.chunks import DAY_MS
@@ -66,6 +66,22 @@ def counted_assignments(funnel: pl.DataFrame, assignments: Assignments | None) -
     if assignments is None or not assignments.counts:
         return funnel
     return with_counts(funnel, "assignments", assignments.counts)
+
+
+def check_controls(given: WholeInput | None, searches: object, settings: Settings) -> None:
+    """Check before a log is read that the control of each of its A/B tests is known.
+
+    Raises SettingsError if one is not known, or variants that are declared are not there.
+    """
+    rows = given.rows.lazy() if given is not None else getattr(searches, "frame", None)
+    if given is None and "variant" not in getattr(searches, "columns", ()):
+        return
+    if isinstance(rows, pl.LazyFrame):
+        arms = rows.select(_TEST).filter(*(pl.col(name) != "" for name in _TEST)).unique()
+        by_test = arms.collect(engine="streaming").sort(_TEST).partition_by("experiment", as_dict=True)
+        for (name,), own in by_test.items():
+            told = settings.tests.get(str(name), DeclaredTest())
+            control_of(str(name), own["variant"].to_list(), told)
 
 
 def prepare_assignments(given: WholeInput | None, searches: object, settings: Settings) -> Assignments | None:

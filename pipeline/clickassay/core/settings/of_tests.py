@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from clickassay.core.text.words import did_you_mean
+from clickassay.core.errors import SettingsError
+from clickassay.core.text.words import did_you_mean, listed, visible
 
 TESTS = "tests"
 """The section of tests in a file."""
@@ -26,6 +27,34 @@ class DeclaredTest:
     until: date | None = None
     group: str | None = None  # The idea that several tests are of; None = its own.
     is_aa: bool = False  # Whether the arms were the same on purpose.
+
+
+CALLED_CONTROL = ("control", "off", "0")
+"""Names of variants that are control unless another is declared."""
+
+
+def control_of(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
+    """Return the control of a test.
+
+    Raises SettingsError if it is not known, or variants that are declared are not those of the log.
+    """
+    where = f"[{TESTS}.{name}]"
+    named = [told.control] if told.control else []
+    for one in (*named, *told.shares):
+        if one not in variants:
+            raise SettingsError(f"{where}: no variant {one!r} in the log; {did_you_mean(one, variants)}")
+    if told.shares and (missing := [one for one in variants if one not in told.shares]):
+        raise SettingsError(f"{where}: shares lack {listed(map(visible, missing))}; add the planned share")
+    called = named or [one for one in variants if one.strip().lower() in CALLED_CONTROL]
+    if len(variants) == 1:  # there is nothing to compare
+        return variants[0]
+    if len(called) != 1:
+        raise SettingsError(
+            f"test “{visible(name)}” has the variants {listed(map(visible, variants))}, and it is not known "
+            f'which is control; write {where} with control = "{visible(variants[0])}" (or another) in '
+            f"clickassay.toml, or add --test {visible(name)}.control={visible(variants[0])}"
+        )
+    return called[0]
 
 
 def declared_tests(texts: Sequence[str]) -> dict[str, DeclaredTest]:

@@ -1,6 +1,6 @@
 """The A/B tests of a log: what each did to users, and what offline metrics say of its rankings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -12,8 +12,8 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.experiments import EXPERIMENT_CHECKS, EXPERIMENT_JUDGES, EXPERIMENTS
 from clickassay.core.contracts.form import Table
 from clickassay.core.errors import SettingsError
-from clickassay.core.settings.of_tests import TESTS, DeclaredTest
-from clickassay.core.text.words import did_you_mean, listed, visible
+from clickassay.core.settings.of_tests import DeclaredTest, control_of
+from clickassay.core.text.words import did_you_mean
 from clickassay.correlation.uncertainty.intervals import ALPHA, benjamini_hochberg
 from clickassay.patterns.arms import ArmTables
 from clickassay.studies.experiments.arms import Arms, Flags, Judged, Rankings
@@ -21,9 +21,6 @@ from clickassay.studies.experiments.checks import FINDING, cautions_of, checks, 
 from clickassay.studies.experiments.effects import Effects
 from clickassay.studies.experiments.order import CHANGED, PastTests
 from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
-
-CALLED_CONTROL = ("control", "off", "0")
-"""Names of variants that are control unless another is declared."""
 
 NOT_CHANGED = 0.01
 """Share of changed rankings below which a test is probably an A/A test."""
@@ -74,20 +71,16 @@ def experiments_of_log(
 
     tables: at the depth of `rankings`.
 
-    Raises SettingsError if the control of a test is not known, or a declared test or variant, the metric in
-    use or the click metric is not there.
+    Raises SettingsError if the control of a test is not known, or a declared variant, the metric in use or
+    the click metric is not there.
     """
-    known = tables.experiments
-    for name in declared:
-        if name not in known:
-            raise SettingsError(f"[{TESTS}.{name}]: no such test in the log; {did_you_mean(name, known)}")
     for judged in rankings.by_judge.values():
         if options.current not in judged.metrics:
             names = did_you_mean(options.current, judged.metrics)
             raise SettingsError(f"--current {options.current}: no such metric; {names}")
     parts = [
         part
-        for name in known
+        for name in tables.experiments
         for part in _parts(tables.of(name), name, declared.get(name, DeclaredTest()), rankings, options)
     ]
 
@@ -159,30 +152,12 @@ class _Part:
     to_judge: list[Row]
 
 
-def _control(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
-    where = f"[{TESTS}.{name}]"
-    named = [told.control] if told.control else []
-    for one in (*named, *told.shares):
-        if one not in variants:
-            raise SettingsError(f"{where}: no variant {one!r} in the log; {did_you_mean(one, variants)}")
-    if told.shares and (missing := [one for one in variants if one not in told.shares]):
-        raise SettingsError(f"{where}: shares lack {listed(map(visible, missing))}; add the planned share")
-    called = named or [one for one in variants if one.strip().lower() in CALLED_CONTROL]
-    if len(called) != 1:
-        raise SettingsError(
-            f"test “{visible(name)}” has the variants {listed(map(visible, variants))}, and it is not known "
-            f'which is control; write {where} with control = "{visible(variants[0])}" (or another) in '
-            "clickassay.toml"
-        )
-    return called[0]
-
-
 def _parts(
     tables: ArmTables, name: str, told: DeclaredTest, rankings: Rankings, options: LogOptions
 ) -> list[_Part]:
     """Hold each treatment of a test against its control."""
     every = pl.concat([tables.arms["variant"], tables.users["variant"]]).unique().sort().to_list()
-    control = _control(name, every, told)
+    control = control_of(name, every, told)
     return [
         _Comparison(tables, rankings, options, told, (name, control, variant)).part()
         for variant in every

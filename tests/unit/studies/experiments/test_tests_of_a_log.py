@@ -483,7 +483,6 @@ def test_chance_does_not_change_rankings_and_the_share_is_that_of_queries(case, 
         (("old", "new"), {"t": DeclaredTest(control="odl")}, "no variant 'odl' in the log; did you mean old"),
         (("off", "new"), {"t": DeclaredTest(shares={"off": 0.5, "neu": 0.5})}, "no variant 'neu'"),
         (("off", "b", "c"), {"t": DeclaredTest(shares={"off": 0.5, "b": 0.5})}, "shares lack c"),
-        (("off", "new"), {"tt": DeclaredTest()}, "[tests.tt]: no such test in the log; did you mean t"),
     ],
 )
 def test_a_test_whose_control_or_arms_are_not_known_stops_the_run(arms, declared, words):
