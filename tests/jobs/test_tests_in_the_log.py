@@ -83,7 +83,7 @@ def test_planted_tests_have_their_verdicts_and_a_wrong_split_has_none(run):
 def test_the_decision_is_the_same_with_and_without_tests(run, world):
     without = made(world, table=bare(world))
     assert without.decision == run.decision
-    assert [without[name].height for name in NAMES] == [0, 0, 0]
+    assert [without[name].height for name in NAMES] == [0] * len(NAMES)
     assert without.summary["experiments"] == []
     lines = repr(without).splitlines()
     assert [line for line in repr(run).splitlines() if line not in lines and "A/B test" not in line] == [
@@ -203,6 +203,23 @@ def test_tests_of_a_log_that_nobody_judged_have_users_alone(world):
     run = made(world, judgments=Frame(rows))
     assert set(run.experiments["kind"]) == {"click", "baseline"}
     assert any("no verdict: nothing is judged" in one["sentence"] for one in run.summary["experiments"])
+
+
+def test_an_arm_that_lacks_judgments_has_a_list_to_judge():
+    world = arm_world(Planted("ranker", better=(0.5,), users=1500, unjudged=0.4), seed=3)
+    run = made(world)
+    assert verdicts(run) == {("ranker", "new"): "unequally_judged"}
+    rows = run.experiment_to_judge
+    judged = set(world.judgments["url"])
+    assert set(rows["variant"]) == {"new"}
+    assert rows.height > 10
+    shown = world.searches.filter(variant="new").group_by("results").len()
+    sessions = dict(zip(map(tuple, shown["results"]), shown["len"], strict=True))
+    for row in rows.to_dicts():  # nobody searches twice for a query in this world but by chance
+        assert set(row["results"]) - judged
+        assert 0 < row["sessions"] <= sessions[tuple(row["results"])]
+    lines = [str(part) for part in run.test("ranker").parts()]
+    assert any("Rankings to judge first" in line for line in lines)
 
 
 def test_an_arm_of_few_users_shows_no_number(world, tmp_path):

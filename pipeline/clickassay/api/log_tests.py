@@ -26,7 +26,7 @@ class LogTestResult(Result):
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """Its rows of the run's tables: experiments, experiment_checks and experiment_judges."""
+        """Its rows of the run's tables of tests."""
         return {form.name: self.tests.run.tables[form.name] for form in TABLES_OF_TESTS}
 
     @property

@@ -6,6 +6,7 @@ from types import MappingProxyType
 import polars as pl
 import polars.selectors as cs
 
+from clickassay.core.contracts.experiments import EXPERIMENT_TO_JUDGE
 from clickassay.core.contracts.run import TABLES_OF_TESTS
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings.of_tests import TESTS
@@ -48,12 +49,25 @@ def with_tests(run: Run, findings: Findings, table: StagedTable, progress: Progr
     )  # fmt: skip
     first = tables.at_depth(depth, shown.select("configuration_id", "cut"))
     found = experiments_of_log(first, rankings, settings.tests, options)
-    frames = (found.experiments, found.checks, found.judges)
+    frames = (found.experiments, found.checks, found.judges, _with_texts(found.to_judge, table, shown, depth))
     own = {
         form.name: rows.with_columns(cs.float().fill_nan(None))
         for form, rows in zip(TABLES_OF_TESTS, frames, strict=True)
     }
     return replace(run, tables=MappingProxyType({**run.tables, **own}))
+
+
+def _with_texts(to_judge: pl.DataFrame, table: StagedTable, shown: pl.DataFrame, depth: int) -> pl.DataFrame:
+    """Return the rankings to judge with their markets, queries and results."""
+    ids = shown.join(to_judge, left_on="cut", right_on="configuration_id", how="semi").unique("cut")
+    parts = [EXPERIMENT_TO_JUDGE.empty().select("configuration_id", "results")]
+    for piece in table.configurations if ids.height else ():
+        own = piece.join(ids, on="configuration_id").with_columns(pl.col("results").list.head(depth))
+        parts.append(own.select(configuration_id="cut", results="results"))
+    texts = pl.concat(parts).join(
+        ids.select("market", "query", configuration_id="cut"), on="configuration_id"
+    )
+    return EXPERIMENT_TO_JUDGE.canonical(to_judge.join(texts, on="configuration_id"))
 
 
 def _rankings(table: StagedTable, tables: ArmTables, depth: int) -> pl.DataFrame:

@@ -178,7 +178,8 @@ def orphan_click_rows(*, ambiguous: int, out_of_time: int, unmatched: int) -> pl
 def with_counts(funnel: pl.DataFrame, source: str, counts: Mapping[tuple[str, str], int]) -> pl.DataFrame:
     """Add what became of the rows of a source, by step and reason."""
     rows = Counter({(source, EVERY, 0, *key): count for key, count in counts.items()})
-    return pl.concat([funnel, _funnel_frame(rows)]).group_by(pl.exclude("rows")).agg(pl.col("rows").sum())
+    every = pl.concat([funnel, _funnel_frame(rows)])
+    return every.group_by(pl.exclude("rows"), maintain_order=True).agg(pl.col("rows").sum())
 
 
 def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import CAUTION, EDITORIAL, JUDGE, REASON, with_interval
+from clickassay.core.contracts.columns import CAUTION, EDITORIAL, JUDGE, MARKET, QUERY, REASON, with_interval
 from clickassay.core.contracts.form import Column, Table
 
 _TEST = (
@@ -81,6 +81,21 @@ EXPERIMENT_JUDGES = Table(
         CAUTION,
     ),
     ("experiment", "variant", "depth", "judge_a", "judge_b", "editorial_metric"),
+)
+
+EXPERIMENT_TO_JUDGE = Table(
+    "experiment_to_judge",
+    "one row per ranking to judge first, of an arm that is judged less than the other",
+    (
+        *_TEST,
+        JUDGE,
+        Column("configuration_id", pl.String, "id of its results up to the cut"),
+        MARKET,
+        QUERY,
+        Column("results", pl.List(pl.String), "its results up to the cut, best first"),
+        Column("sessions", pl.Int64, "sessions of the arm"),
+    ),
+    ("experiment", "variant", "judge", "configuration_id"),
 )
 
 EXPERIMENT_ORDER = Table(

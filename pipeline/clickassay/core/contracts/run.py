@@ -22,7 +22,12 @@ from clickassay.core.contracts.correlation import (
     WITHIN_COMPARISONS,
     WITHIN_INFLUENCE,
 )
-from clickassay.core.contracts.experiments import EXPERIMENT_CHECKS, EXPERIMENT_JUDGES, EXPERIMENTS
+from clickassay.core.contracts.experiments import (
+    EXPERIMENT_CHECKS,
+    EXPERIMENT_JUDGES,
+    EXPERIMENT_TO_JUDGE,
+    EXPERIMENTS,
+)
 from clickassay.core.contracts.findings import CLAIMS, RANKING, SIGNAL_CORRELATIONS, VERDICT
 from clickassay.core.contracts.form import Column, Table
 from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS
@@ -114,7 +119,7 @@ ANALYSED_TABLES = (
 RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT, SIGNAL_CORRELATIONS)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-TABLES_OF_TESTS = (EXPERIMENTS, EXPERIMENT_CHECKS, EXPERIMENT_JUDGES)
+TABLES_OF_TESTS = (EXPERIMENTS, EXPERIMENT_CHECKS, EXPERIMENT_JUDGES, EXPERIMENT_TO_JUDGE)
 """The tables that a run has besides, if its log has A/B tests; read without rows if it has none."""
 
 LAYOUT = 12

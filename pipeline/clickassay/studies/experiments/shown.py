@@ -49,7 +49,7 @@ def tests_section(tests: RunTests) -> Section:
     return Section(
         "tests", "A/B tests in this log", (*problems[:FEW], *said, *(found if is_few else found[:FEW])),
         figures, (tests_table(tests),), DRAWN if figures else (),
-        (*metrics, *_checks(tests), metrics_table(tests)), "Checks, and all metrics",
+        (*metrics, *_checks(tests), *_to_judge(tests), metrics_table(tests)), "Checks, and all metrics",
         (*problems[FEW:], *(() if is_few else (*found[FEW:], *verdicts)), tests.held_against),
     )  # fmt: skip
 
@@ -119,6 +119,25 @@ def metrics_table(tests: RunTests) -> ReportTable:
 
 def _number(head: str, name: str) -> ShownColumn:
     return ShownColumn(head, lambda row: difference_cell(row[name]))
+
+
+def _to_judge(tests: RunTests) -> tuple[ReportTable, ...]:
+    """Return the table of the rankings to judge first; none if all arms are judged alike."""
+    data = tests.run.tables["experiment_to_judge"]
+    own = tests.run.labels.relabel(data.filter(judge=tests.judge), "results").sort(
+        "experiment", "variant", "sessions", descending=[False, False, True]
+    )
+    first = ShownColumn("Query", lambda row: visible(row["query"]))
+    columns = (
+        field("Sessions", "sessions"),
+        ShownColumn("Results", lambda row: ", ".join(map(visible, row["results"] or ()))),
+    )
+    table = shown_table(
+        "experiment_to_judge", "Rankings to judge first", own.to_dicts(), first, columns, data=data,
+        explained=False, group_head="Arm",
+        group=lambda row: f"{visible(row['experiment'])}: {visible(row['variant'])}",
+    )  # fmt: skip
+    return (table,) if own.height else ()
 
 
 def _checks(tests: RunTests) -> tuple[ReportTable, ...]:

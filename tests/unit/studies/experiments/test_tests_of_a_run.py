@@ -1,7 +1,7 @@
 """Each sentence on the tests of a run, where it is true and where it would be false; 1, 3 and 30 tests."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 from clickassay.core.contracts.run import TABLES_OF_TESTS
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import load_settings
+from clickassay.core.text.privacy import QueryLabels
 from clickassay.core.text.words import MINUS
 from clickassay.studies.experiments import shown
 from clickassay.studies.experiments.of_run import RunTests, metric_of_tests, size
@@ -56,11 +57,12 @@ class StandIn:
     called: str = "the run"
     headline: object = SampleKey("all", 5, "human")
     editorial: tuple[str, ...] = ("NDCG", "ERR")
+    labels: QueryLabels = field(default_factory=lambda: QueryLabels(None, 1))
 
 
 def made(*tests, checks=(), judges=(), current="NDCG", **settings):
     """Return the tests of a run that has these rows."""
-    rows = ([row for one in tests for row in one], checks, judges)
+    rows = ([row for one in tests for row in one], checks, judges, ())
     frames = {
         form.name: form.canonical(
             pl.DataFrame(list(own), {one.name: one.dtype for one in form.columns}, orient="row")
