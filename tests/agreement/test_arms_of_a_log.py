@@ -2,6 +2,8 @@
 
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import polars as pl
@@ -11,6 +13,7 @@ from agreement.test_outcomes import given_outcomes
 from agreement.test_signals_agree import chosen, cut_files
 from clickassay.core.errors import InputError
 from clickassay.core.progress import silent
+from clickassay.core.settings import load_settings
 from clickassay.inputs.tables import WholeInput
 from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.jobs.patterns import outcomes_of
@@ -174,6 +177,25 @@ def test_a_store_in_two_runs_holds_the_arms_of_the_whole_log(seed, engine, tmp_p
     log = given(seed, tmp_path)
     store = store_of(engine, log, tmp_path)
     assert store is None or as_rows(store.table()) == log.expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_deliveries_with_other_arms_the_least_counts_however_the_query_is_spelled(engine, tmp_path):
+    row = {"search_id": 1, "user_id": 1, "timestamp": datetime(2026, 1, 5, tzinfo=UTC), "results": ["a"]}
+    spelled = (("Shoes", "B"), ("shoes", "A"))
+    rows = [{**row, "query": query, "variant": variant} for query, variant in spelled]
+    pl.DataFrame([*rows, {**rows[0], "search_id": 2, "user_id": 2}]).write_parquet(
+        tmp_path / "searches.parquet"
+    )
+    clicks = {"search_id": [1], "timestamp": [row["timestamp"]], "url": ["a"]}
+    pl.DataFrame(clicks).write_parquet(tmp_path / "clicks.parquet")
+    files, settings = (tmp_path / "searches.parquet", tmp_path / "clicks.parquet"), load_settings()
+    inputs = open_log(Sources(*files), settings, by_file=True)
+    told = prepare_assignments(None, inputs.log_here().searches, settings)
+    told = replace(told, in_two=told.in_two.clear())  # else the user would be in no arm
+    table = table_of(engine, Given(inputs, settings, None, told, files, {}), tmp_path / "made")
+    arms = table.arms.sort("variant")
+    assert arms.select("variant", "click_mask", "sessions").rows() == [("A", 1, 1), ("B", 0, 1)]
 
 
 def test_a_log_without_tests_has_no_table_of_arms(tmp_path):

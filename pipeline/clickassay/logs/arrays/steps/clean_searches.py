@@ -105,8 +105,8 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
 def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
     """Return which searches count: of several deliveries (equal id, user and time) the first by content.
 
-    The content is market, query and results in normal form, then the page, results and query as read, then
-    the arm of an A/B test.
+    The content is market, query and results in normal form, then the page, results as read, the arm of an
+    A/B test, and the query as read.
 
     again: ids that several searches of the log have.
     """
@@ -123,7 +123,11 @@ def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
     group, starts = np.cumsum(begins) - 1, np.append(np.flatnonzero(begins), len(rows))
     for number in distinct(group[differs]):
         deliveries = rows[starts[number] : starts[number + 1]]
-        contents = shown.contents(searches.take(deliveries))
+        own = searches.take(deliveries)
+        arms = [0] * len(own) if own.arm is None else own.arm.tolist()
+        contents = [
+            (*rest, arm, query) for (*rest, query), arm in zip(shown.contents(own), arms, strict=True)
+        ]
         counts[deliveries] = False
         counts[deliveries[contents.index(min(contents))]] = True
     return counts
