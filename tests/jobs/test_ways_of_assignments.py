@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 import clickassay as ca
-from clickassay.core.errors import InputError
+from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.files.scratch import scratch
 from clickassay.core.settings import load_settings
 from clickassay.inputs.frames import Frame
 from clickassay.inputs.staging.sql import InputSql
 from clickassay.jobs.inputs import Sources, open_log
-from clickassay.logs.assignments import prepare_assignments
+from clickassay.logs.assignments import check_controls, prepare_assignments
 from support.bucket import BUCKET, served
 from support.logs import tiny
 
@@ -215,3 +215,24 @@ def test_nothing_is_written_into_the_folder_of_assignments(log, place):
     GIVEN.write_csv(given / "a.csv")
     words = ["patterns", "--searches", log.searches, "--clicks", log.clicks, "--assignments", given]
     assert f"is inside {given}, which is an input" in tiny.refusal(*words, place, given / "made")
+
+
+@pytest.mark.parametrize("column", TIMES)
+@pytest.mark.parametrize("text", ["yesterday", "2024-05-01", "1 May 2024"])
+def test_a_time_that_cannot_be_read_does_not_hold_always(log, tmp_path, column, text):
+    file = tmp_path / "assignments.csv"
+    pl.DataFrame({"user_id": [1000], "variant": ["new"], column: [text]}).write_csv(file)
+    given = opened(log, file)
+    with scratch():
+        halves = open_log(Sources(log.searches, log.clicks), load_settings())
+        with pytest.raises(RejectedRowsError, match="1 with a time that cannot be read"):
+            prepare_assignments(given, halves.searches, load_settings())
+
+
+def test_ids_in_place_of_variants_are_told_in_few_words(log, tmp_path):
+    file = tmp_path / "assignments.csv"
+    users = [f"user {n}" for n in range(2000)]
+    pl.DataFrame({"user_id": users, "variant": users}).write_csv(file)
+    with pytest.raises(InputError, match=r"2,000 arms of tests, such as .* but at most 1,000") as error:
+        check_controls(opened(log, file), None, load_settings())
+    assert len(str(error.value)) < 200

@@ -80,8 +80,8 @@ ASSIGNMENTS = (
     Wanted("user_id", "id", "the user, as in searches"),
     Wanted("variant", "text", "arm of the A/B test that the user was assigned to"),
     Wanted("experiment", "text", "name of the test", optional=True, absent="variant"),
-    Wanted("timestamp", "time", "since when", optional=True),
-    Wanted("until", "time", "until when, excluded", optional=True),
+    Wanted("timestamp", "moment", "since when", optional=True),
+    Wanted("until", "moment", "until when, excluded", optional=True),
 )
 """Columns of assignments of users to the arms of A/B tests, where searches have no `variant`."""
 

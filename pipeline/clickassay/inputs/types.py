@@ -9,11 +9,12 @@ import polars as pl
 
 from clickassay.core.files.tables import scan_parquet
 
-Kind = Literal["id", "text", "time", "texts", "integer", "flag", "seconds", "any"]
+Kind = Literal["id", "text", "time", "moment", "texts", "integer", "flag", "seconds", "any"]
 EXPECTED = {
     "id": "integers or text",
     "text": "text",
     "time": "a timestamp, or integer milliseconds since 1970 (UTC)",
+    "moment": "a timestamp, or integer milliseconds since 1970 (UTC)",
     "texts": "a list of text",
     "integer": "integers",
     "flag": "true or false, or 1 or 0",
@@ -25,6 +26,9 @@ EXPECTED = {
 
 NO_VALUE = r"\N"
 """What MySQL, Hive and Redshift write where there is no value; it is none in any format."""
+
+UNREADABLE = -(2**62)
+"""A moment that is given, but is no time: without one it would hold always."""
 
 UTC = "UTC"
 """Zone of times without one, unless another is given."""
@@ -60,8 +64,9 @@ def converted(
             as_text = kind == "text" or is_wide(dtype)  # a type that reaches beyond Int64
             return as_digits(column, dtype) if as_text else as_number(column, dtype)
         return id_in_text(texts) if texts is not None and from_text and kind == "id" else texts
-    if kind == "time":
-        return _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
+    if kind in ("time", "moment"):
+        time = _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
+        return time if time is None or kind == "time" else _moment(column, time, is_text=is_text)
     convert = {"integer": _integer, "flag": _flag, "seconds": _milliseconds, "texts": _texts}[kind]
     return convert(column, dtype, is_text=is_text and from_text)
 
@@ -79,7 +84,7 @@ _OF_NULLS = {
 }  # fmt: skip
 
 ABSENT: Mapping[Kind, type[pl.DataType]] = {
-    "integer": pl.Int64, "time": pl.Int64, "flag": pl.Boolean, "seconds": pl.Int64,
+    "integer": pl.Int64, "time": pl.Int64, "moment": pl.Int64, "flag": pl.Boolean, "seconds": pl.Int64,
 }  # fmt: skip
 """Types of an optional column that is missing, where they are no texts."""
 
@@ -136,6 +141,11 @@ def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, time_zone: str)
         zoned, local = zoned_and_local(column)
         return pl.coalesce(number_in_text(column), zoned.dt.epoch("ms"), _in_utc(local, time_zone))
     return _signed(column, dtype)
+
+
+def _moment(column: pl.Expr, time: pl.Expr, *, is_text: bool) -> pl.Expr:
+    is_given = column.cast(pl.String).str.strip_chars() != "" if is_text else column.is_not_null()
+    return pl.when(is_given).then(time.fill_null(UNREADABLE))
 
 
 def zoned_and_local(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:

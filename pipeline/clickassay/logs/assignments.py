@@ -13,6 +13,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.settings.of_tests import DeclaredTest, control_of
 from clickassay.core.text.words import listed, visible
 from clickassay.inputs.tables import WholeInput
+from clickassay.inputs.types import UNREADABLE
 from clickassay.logs.chunks import DAY_MS
 from clickassay.logs.log import LocalHalf
 from clickassay.logs.sql.steps import FIRST_MS, NEVER_MS
@@ -78,7 +79,9 @@ def check_controls(given: WholeInput | None, searches: object, settings: Setting
         return
     if isinstance(rows, pl.LazyFrame):
         arms = rows.select(_TEST).filter(*(pl.col(name) != "" for name in _TEST)).unique()
-        by_test = arms.collect(engine="streaming").sort(_TEST).partition_by("experiment", as_dict=True)
+        every = arms.collect(engine="streaming").sort(_TEST)
+        _check_number(every)
+        by_test = every.partition_by("experiment", as_dict=True)
         for (name,), own in by_test.items():
             told = settings.tests.get(str(name), DeclaredTest())
             control_of(str(name), own["variant"].to_list(), told)
@@ -107,13 +110,17 @@ def prepare_assignments(given: WholeInput | None, searches: object, settings: Se
             "engine, or remove assignments and the column variant"
         )
     found = _by_search(searches, settings) if given is None else _by_table(given, searches, settings)
-    if found.arms.height > MOST_ARMS:
-        some = listed(visible(one) for one in found.arms["variant"][:3])
+    _check_number(found.arms)
+    return found
+
+
+def _check_number(arms: pl.DataFrame) -> None:
+    if arms.height > MOST_ARMS:
+        some = listed(visible(one) for one in arms["variant"][:3])
         raise InputError(
-            f"variant: {found.arms.height:,} arms of tests, such as {some}, but at most {MOST_ARMS:,}; is "
+            f"variant: {arms.height:,} arms of tests, such as {some}, but at most {MOST_ARMS:,}; is "
             "this the right column?"
         )
-    return found
 
 
 def _usable(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -196,6 +203,7 @@ def _checked(
         "no user_id of the log" if are_numbers else "null user_id": pl.col("user_id").is_not_null(),
         "null variant": (pl.col("variant") != "").fill_null(value=False),
         "null experiment": (pl.col("experiment") != "").fill_null(value=False),
+        "a time that cannot be read": ~pl.any_horizontal(pl.col("since_ms", "until_ms") == UNREADABLE),
         "until before timestamp": pl.col("since_ms") < pl.col("until_ms"),
     }
     reasons: dict[str, int] = {}

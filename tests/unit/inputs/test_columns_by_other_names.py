@@ -147,8 +147,8 @@ def test_a_column_is_proposed_once_and_never_in_place_of_ours():
 
 # ---- columns that nobody named --------------------------------------------------------------------
 VALUES = {
-    "id": "7", "text": "lamp", "time": "2026-01-05T00:00:00Z", "texts": '["a", "b"]', "integer": "1",
-    "flag": "true", "seconds": "3.5", "any": "2",
+    "id": "7", "text": "lamp", "time": "2026-01-05T00:00:00Z", "moment": "2026-01-05T00:00:00Z",
+    "texts": '["a", "b"]', "integer": "1", "flag": "true", "seconds": "3.5", "any": "2",
 }  # fmt: skip
 """A text of each kind, as a cell of CSV."""
 

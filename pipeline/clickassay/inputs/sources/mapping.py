@@ -197,7 +197,8 @@ def spelled_out(what: str, schema: pl.Schema, names: Names) -> list[str]:
     return [
         name
         for name, dtype in schema.items()
-        if isinstance(dtype, texts) and kinds.get(name) in ("time", "integer", "flag", "seconds", "texts")
+        if isinstance(dtype, texts)
+        and kinds.get(name) in ("time", "moment", "integer", "flag", "seconds", "texts")
     ]
 
 
