@@ -79,7 +79,7 @@ def from_folder(value: str | None, kind: Kind, time_zone: str = UTC) -> str | in
 
 
 _OF_NULLS = {
-    "id": pl.Int64(), "time": pl.Int64(), "integer": pl.Int64(), "flag": pl.Boolean(),
+    "id": pl.Int64(), "time": pl.Int64(), "moment": pl.Int64(), "integer": pl.Int64(), "flag": pl.Boolean(),
     "seconds": pl.Int64(), "texts": pl.List(pl.String),
 }  # fmt: skip
 
