@@ -25,7 +25,7 @@ DOCUMENTS = sorted(file for folder in FOLDERS for file in ROOT.glob(f"{folder}/*
 FUNNEL_MODULES = (
     *("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py"),
     *("inputs/staging/impressions.py", "inputs/staging/lists.py", "judgments/scores.py"),
-    *("logs/outcomes.py", "logs/grow.py", "logs/arrays/steps/signals.py"),
+    *("logs/outcomes.py", "logs/assignments.py", "logs/grow.py", "logs/arrays/steps/signals.py"),
 )
 
 
@@ -109,7 +109,16 @@ def sample_funnel():
     ids = clicks.select("search_id").drop_nulls().gather_every(11)
     outcomes = ids.with_columns(value=pl.lit(1.5), outcome_id=pl.int_range(pl.len()) // 2)
     shown = SAMPLES / "searches.parquet"
-    table = log_to_patterns(Sources(shown, Frame(events), outcomes=Frame(outcomes)), chosen)
+    users = pl.read_parquet(shown, columns=["user_id"]).drop_nulls().unique().sort("user_id")
+    arms = users.with_columns(
+        variant=pl.when(pl.col("user_id") % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b"))
+    )
+    none = pl.DataFrame({"user_id": [users["user_id"].max() + 1], "variant": ["a"]})
+    both = arms.head(3).with_columns(variant=pl.lit("c"))
+    unnamed = arms.tail(2).with_columns(variant=pl.lit(None, pl.String))
+    given = Frame(pl.concat([arms, none, both, unnamed]))
+    sources = Sources(shown, Frame(events), outcomes=Frame(outcomes), assignments=given)
+    table = log_to_patterns(sources, chosen)
     return analyse_tables(table.staged(), scored(table, chosen), chosen, silent)[0]["funnel"]
 
 
@@ -142,7 +151,7 @@ def test_the_sums_on_the_page_hold_in_the_sample_log(sample_funnel):
 
     block = text_of("docs/reference/funnel.md").split("## What adds up")[1].split("## ")[0]
     sums = re.findall(r"^ +(\w+)? +(\w+) += (.+?)(  +at each.*)?$", block, flags=re.MULTILINE)
-    assert len(sums) == 8
+    assert len(sums) == 9
     source = ""
     for named, whole, steps, at_each in sums:
         source = named or source

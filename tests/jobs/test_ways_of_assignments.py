@@ -13,6 +13,7 @@ from clickassay.core.settings import load_settings
 from clickassay.inputs.frames import Frame
 from clickassay.inputs.staging.sql import InputSql
 from clickassay.jobs.inputs import Sources, open_log
+from clickassay.jobs.patterns import log_to_patterns
 from clickassay.logs.assignments import check_controls, prepare_assignments
 from support.bucket import BUCKET, served
 from support.logs import tiny
@@ -197,6 +198,27 @@ def test_true_and_false_are_no_names_of_variants(tmp_path):
     log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(variant=pl.lit(value=True)))
     with scratch(), pytest.raises(InputError, match=r"column variant of .* is Boolean; expected text"):
         open_log(Sources(log.searches, log.clicks), load_settings())
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+@pytest.mark.parametrize("value", [True, [1, 2], "a colour"])
+def test_a_column_that_is_no_test_can_be_ignored(tmp_path, engine, value):
+    plain = tiny.searches()
+    found = []
+    for place, searches in (("plain", plain), ("other", plain.with_columns(variant=pl.lit(value)))):
+        log = tiny.write_log(tmp_path / place, searches=searches)
+        settings = load_settings(test="none", engine=engine, clock="2030-01-01")
+        found.append(log_to_patterns(Sources(log.searches, log.clicks), settings))
+    assert found[0].patterns.equals(found[1].patterns)
+    assert found[1].arms is None
+
+
+def test_ignored_tests_and_a_table_of_assignments_contradict_each_other(log, tmp_path):
+    place = files(tmp_path, pl.DataFrame.write_csv, "csv")
+    with scratch():
+        inputs = open_log(Sources(log.searches, log.clicks, assignments=place), load_settings(test="none"))
+        with pytest.raises(InputError, match="--test none ignores A/B tests, and there is a table"):
+            prepare_assignments(inputs.assignments, inputs.searches, load_settings(test="none"))
 
 
 def test_a_log_without_tests_has_no_column_of_them(tmp_path):

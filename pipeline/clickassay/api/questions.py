@@ -389,7 +389,7 @@ def experiments(
     'NDCG tells better tests from worse'
     """
     from clickassay.api.studies.experiments import ExperimentsResult, run_given, tests_in
-    from clickassay.core.settings.texts import pairs_of
+    from clickassay.core.settings.project import pairs_of
     from clickassay.studies.experiments.sheet import joined_sheets, read_sheet
     from clickassay.studies.experiments.words import compared
 

@@ -109,7 +109,7 @@ def judges(
     """  # fmt: skip
     from clickassay.api.studies.judges import JudgesResult, file_of, rating_options
     from clickassay.core.files.scratch import scratch
-    from clickassay.core.settings.texts import pairs_of
+    from clickassay.core.settings.project import pairs_of
     from clickassay.jobs.judges import compare_files
 
     side_by_side = isinstance(files, list | tuple) and not isinstance(next(iter(files), None), dict | list)

@@ -22,6 +22,7 @@ class Wanted:
     # optional, absent: Whether it may be missing, and the value it takes then.
     optional: bool = False
     absent: str | int | None = None
+    is_ignored: bool = False  # Whether it is absent, though it may be there.
 
 
 _MARKET = Wanted("market", "text", "country or site that is measured separately", optional=True, absent=EVERY)
@@ -87,6 +88,9 @@ ASSIGNMENTS = (
 
 OF_TESTS = ("experiment", "variant")
 """Columns of searches that say which arm of a test the user was in."""
+
+IGNORED_BY = dict.fromkeys(OF_TESTS, "; --test none ignores it")
+"""What to say of columns that need not be read."""
 
 PAST_TESTS = (
     Wanted("experiment", "id", "names the test"),

@@ -16,7 +16,7 @@ from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.files.output import is_disk_full
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import sentence
-from clickassay.inputs.columns import CANONICAL, Wanted
+from clickassay.inputs.columns import CANONICAL, IGNORED_BY, Wanted
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
 from clickassay.inputs.sources.fingerprint import (
     FileFingerprint,
@@ -108,7 +108,9 @@ def read_input(
     if not Path(path).is_file():
         logging.getLogger(__name__).info("%s: %s", what, walked)
     ours = {want.name for want in wanted}
-    parts = list(parts_of(what, walked, None if keep_others else ours, names, held, lists))
+    ignored = {want.name for want in wanted if want.is_ignored}
+    read = None if keep_others else ours - ignored
+    parts = [part.without(ignored) for part in parts_of(what, walked, read, names, held, lists)]
     first = ours & set(parts[0].schema)
     for part in parts[1:]:
         if odd := ours & set(part.schema) ^ first:
@@ -192,7 +194,7 @@ def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone
         raise InputError(
             f"{what}: column {want.name} of {part.files[0]} is {dtype}; expected {EXPECTED[want.kind]}; "
             f"convert it{in_sql}, or choose another column with --column {what}.{want.name}=… (the "
-            f"columns are {', '.join(part.schema)})"
+            f"columns are {', '.join(part.schema)}){IGNORED_BY.get(want.name, '')}"
         )
     if want.kind == "id" and want.name in wide:
         canonical = canonical.cast(pl.String)

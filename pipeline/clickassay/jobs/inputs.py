@@ -11,7 +11,7 @@ from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings
-from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, SAYS_CLICKED, TABLE_COLUMNS, Wanted
+from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, OF_TESTS, SAYS_CLICKED, TABLE_COLUMNS, Wanted
 from clickassay.inputs.files import format_by_content, format_of
 from clickassay.inputs.normalise import normalise_queries
 from clickassay.inputs.sources.fingerprint import Made
@@ -108,6 +108,8 @@ def _read(
     what: str, source: Source, wanted: Sequence[Wanted], settings: Settings, progress: Progress
 ) -> Input:
     names, zone = names_of(what, settings.column), settings.time_zone
+    if not settings.reads_tests:
+        wanted = [replace(one, is_ignored=one.name in OF_TESTS and what == "searches") for one in wanted]
     made = staged(what, source, names, progress, held=_may_hold(settings))
     given = made if isinstance(made, Made) else Made(Path(made))
     others = what == "queries"

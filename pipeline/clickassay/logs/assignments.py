@@ -10,7 +10,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.settings import Settings
-from clickassay.core.settings.of_tests import DeclaredTest, control_of
+from clickassay.core.settings.of_tests import NONE, DeclaredTest, control_of
 from clickassay.core.text.words import listed, visible
 from clickassay.inputs.tables import WholeInput
 from clickassay.inputs.types import UNREADABLE
@@ -96,13 +96,15 @@ def prepare_assignments(given: WholeInput | None, searches: object, settings: Se
     Raises InputError if both say it, the log is not on this machine, there are too many arms, or too many
     rows are unusable.
     """
+    if given is not None and not settings.reads_tests:
+        raise InputError(f"--test {NONE} ignores A/B tests, and there is a table of assignments; remove one")
     columns: frozenset[str] = getattr(searches, "columns", frozenset())
     if given is None and "variant" not in columns:
         return None
     if given is not None and "variant" in columns:
         raise InputError(
-            "searches have a column variant, and there is a table of assignments; remove --assignments, "
-            "or rename the column by --column searches.variant=…"
+            "searches have a column variant, and there is a table of assignments; remove --assignments, or "
+            "read searches without the column by --searches-sql"
         )
     if not isinstance(searches, LocalHalf):
         raise InputError(
@@ -119,7 +121,7 @@ def _check_number(arms: pl.DataFrame) -> None:
         some = listed(visible(one) for one in arms["variant"][:3])
         raise InputError(
             f"variant: {arms.height:,} arms of tests, such as {some}, but at most {MOST_ARMS:,}; is "
-            "this the right column?"
+            f"this the right column? --test {NONE} ignores it"
         )
 
 

@@ -13,7 +13,7 @@ FUNNEL = Table(
             "source",
             pl.String,
             "what rows are: impressions, searches, lists, clicks, positions, actions, dwell times, sessions, "
-            "judgments, scores, outcomes, ratings",
+            "judgments, scores, outcomes, assignments, ratings",
         ),
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),

@@ -10,7 +10,8 @@ from typing import Any, Literal, Self
 from pydantic import field_validator, model_validator
 
 from clickassay.core.settings.of_log import SettingsOfLog, setting
-from clickassay.core.settings.texts import bytes_of, items_of, labels_of, pairs_of
+from clickassay.core.settings.project import pairs_of
+from clickassay.core.settings.texts import bytes_of, items_of, labels_of
 
 _COMMA = r","
 LISTS = {

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from clickassay.core.settings.of_tests import DeclaredTest, declared_tests
+from clickassay.core.settings.of_tests import NONE, DeclaredTest, declared_tests
 from clickassay.core.settings.texts import RATING, check_column, check_kind, check_zone, kinds_named, utc_of
 
 MAX_DEPTH = 62
@@ -89,8 +89,9 @@ class SettingsOfLog(BaseModel):
         "Sessions", (),
         "What the log does not say of an A/B test, such as new_ranker.control=old.",
         unset="control is the variant called control, off or 0", metavar="TEST.KEY=VALUE",
-        details="Keys: control, from, until (days, UTC, both included), shares.VARIANT, group, is_aa. In "
-        'TOML also `[tests.new_ranker]` with `control = "old"`. [How](../how-to/tests-in-the-log.md).',
+        details="Keys: control, from, until (UTC days, included), shares.VARIANT, group, is_aa. `none`: no "
+        'tests. In TOML also `[tests.new_ranker]` with `control = "old"`. '
+        "[How](../how-to/tests-in-the-log.md).",
     )  # fmt: skip
     reformulation_minutes: float = setting(
         "Sessions", 5.0, "Longest time until the next query of a reformulated session.",
@@ -190,6 +191,11 @@ class SettingsOfLog(BaseModel):
     def ratings(self) -> frozenset[str]:
         """Outcomes that are ratings."""
         return frozenset(name for name, kind in kinds_named(self.outcome_kind).items() if kind == RATING)
+
+    @property
+    def reads_tests(self) -> bool:
+        """Whether A/B tests are looked for."""
+        return self.test != (NONE,)
 
     @property
     def tests(self) -> dict[str, DeclaredTest]:

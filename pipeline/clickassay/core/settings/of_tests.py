@@ -1,6 +1,8 @@
 """What is declared of A/B tests: texts such as ``ranker.control=old``, or sections ``[tests.ranker]``."""
 
+import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -12,8 +14,15 @@ from clickassay.core.text.words import did_you_mean, listed, visible
 TESTS = "tests"
 """The section of tests in a file."""
 
+NONE = "none"
+"""Declares that a log has no test, whatever a column `variant` says."""
+
 _KEYS = ("control", "from", "until", "group", "is_aa", "shares")
-_FORM = re.compile(r"(?P<test>.+?)\.(?P<key>[a-z_]+)(\.(?P<variant>[^=]+))?=(?P<value>.*)")
+_FORM = re.compile(
+    rf"(?P<test>.+?)\.((?P<key>{'|'.join(_KEYS[:-1])})|shares\.(?P<variant>[^=]+))=(?P<value>.*)"
+)
+_BARE = re.compile(r"[\w-]+", re.ASCII)
+"""A name that TOML takes without quotes."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ def control_of(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
 
     Raises SettingsError if it is not known, or variants that are declared are not those of the log.
     """
-    where = f"[{TESTS}.{name}]"
+    where = f"[{TESTS}.{name if _BARE.fullmatch(name) else json.dumps(visible(name), ensure_ascii=False)}]"
     named = [told.control] if told.control else []
     for one in (*named, *told.shares):
         if one not in variants:
@@ -49,10 +58,12 @@ def control_of(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
     if len(variants) == 1:  # there is nothing to compare
         return variants[0]
     if len(called) != 1:
+        first = visible(variants[0])
+        option = shlex.quote(f"{visible(name)}.control={first}")
         raise SettingsError(
             f"test “{visible(name)}” has the variants {listed(map(visible, variants))}, and it is not known "
-            f'which is control; write {where} with control = "{visible(variants[0])}" (or another) in '
-            f"clickassay.toml, or add --test {visible(name)}.control={visible(variants[0])}"
+            f"which is control; write {where} with control = {json.dumps(first, ensure_ascii=False)} (or "
+            f"another) in clickassay.toml, or add --test {option}, or --test {NONE} if it is no A/B test"
         )
     return called[0]
 
@@ -60,23 +71,24 @@ def control_of(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
 def declared_tests(texts: Sequence[str]) -> dict[str, DeclaredTest]:
     """Return the declared tests by name.
 
-    texts: as ``ranker.control=old``, or ``ranker.shares.old=90``.
+    texts: as ``ranker.control=old``, or ``ranker.shares.old=90``; or `NONE` alone.
 
     Raises ValueError if a key is unknown, or a value of the wrong form.
     """
     named: dict[str, dict[str, Any]] = {}
-    for text in texts:
+    for text in () if tuple(texts) == (NONE,) else texts:
         match = _FORM.fullmatch(text)
         if match is None or not match["value"].strip():
-            raise ValueError("must be TEST.KEY=VALUE, such as new_ranker.control=old")
+            name, _, key = text.partition("=")[0].rpartition(".")
+            if key == "shares":
+                raise ValueError("shares have a number for each variant: new_ranker.shares.control=90")
+            if name and text.partition("=")[2].strip():
+                raise ValueError(f"unknown {key} of test {name}; {did_you_mean(key, _KEYS)}")
+            raise ValueError("must be TEST.KEY=VALUE, such as new_ranker.control=old, or none alone")
         key, own = match["key"], named.setdefault(match["test"].strip(), {})
-        if key not in _KEYS:
-            raise ValueError(f"unknown {key} of test {match['test']}; {did_you_mean(key, _KEYS)}")
-        if (key == "shares") != (match["variant"] is not None):
-            raise ValueError("shares have a number for each variant, such as new_ranker.shares.control=90")
         value = match["value"].strip()
-        if key == "shares":
-            own.setdefault(key, {})[match["variant"].strip()] = value
+        if key is None:
+            own.setdefault("shares", {})[match["variant"].strip()] = value
         elif own.setdefault(key, value) != value:
             raise ValueError(f"{key} of test {match['test']} occurs twice; give it once")
     return {name: _declared(name, own) for name, own in named.items()}

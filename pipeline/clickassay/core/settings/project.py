@@ -103,7 +103,7 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
             f"{where}: {COLUMNS} needs a section for each table, such as [{COLUMNS}.searches] with "
             'search_id = "request_id"'
         )
-    columns = [f"{table}.{name}={path}" for table, own in sections.items() for name, path in own.items()]
+    columns = pairs_of(sections)
     inputs = _inputs(values.pop(INPUTS, {}), where)
     kinds = _kinds(values.pop(OUTCOMES, {}), where)
     tests = _tests(values.pop(TESTS, {}), where)
@@ -137,7 +137,7 @@ def _kinds(section: object, where: str) -> list[str]:
         raise SettingsError(
             f'{where}: {OUTCOMES} must be a section of kinds, such as [{OUTCOMES}] with stars = "rating"'
         )
-    return [f"{name}={kind}" for name, kind in section.items()]
+    return pairs_of(section)
 
 
 def _tests(section: object, where: str) -> list[str]:
@@ -146,21 +146,21 @@ def _tests(section: object, where: str) -> list[str]:
             f"{where}: {TESTS} needs a section for each test, such as [{TESTS}.new_ranker] with "
             'control = "old"'
         )
-    texts = [
-        f"{name}.{key}={value}"
-        for name, own in section.items()
-        for key, given in own.items()
-        for key, value in (
-            [(f"{key}.{one}", number) for one, number in given.items()]
-            if isinstance(given, dict)
-            else [(key, given)]
-        )
-    ]
+    texts = pairs_of(section)
     try:
         declared_tests(texts)
     except ValueError as error:
         raise SettingsError(f"{where}: [{TESTS}]: {error}") from error
     return texts
+
+
+def pairs_of(given: Mapping[Any, Any]) -> list[str]:
+    """Return texts such as ``searches.query=q`` of a dict, whose values may be dicts."""
+    return [
+        f"{name}{'.' if isinstance(value, Mapping) else '='}{rest}"
+        for name, value in given.items()
+        for rest in (pairs_of(value) if isinstance(value, Mapping) else [value])
+    ]
 
 
 def _inputs(section: object, where: str) -> dict[str, str]:

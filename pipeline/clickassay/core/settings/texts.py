@@ -62,15 +62,6 @@ def utc_of(time: datetime) -> str:
     return zoned.astimezone(UTC).isoformat(timespec="seconds")
 
 
-def pairs_of(given: Mapping[Any, Any]) -> list[str]:
-    """Return texts such as ``searches.query=q`` of a dict, whose values may be dicts."""
-    return [
-        f"{name}{'.' if isinstance(value, Mapping) else '='}{rest}"
-        for name, value in given.items()
-        for rest in (pairs_of(value) if isinstance(value, Mapping) else [value])
-    ]
-
-
 def plain(value: Any) -> Any:  # noqa: ANN401 - of any library
     """Return a number of NumPy as one of Python, and what holds several values in a row as a list."""
     shape = getattr(value, "shape", None)

@@ -105,6 +105,12 @@ class Part:
         """Columns and types of the files, and of what their folders spell out."""
         return pl.Schema(dict(self.written) | {name: pl.String() for name in sorted(self.folders)})
 
+    def without(self, names: Collection[str]) -> "Part":
+        """Return the part as if it had no columns of these names."""
+        written = pl.Schema({name: dtype for name, dtype in self.written.items() if name not in names})
+        partition = tuple(one for one in self.partition if one[0] not in names)
+        return replace(self, written=written, partition=partition, folders=self.folders.difference(names))
+
     @property
     def frame(self) -> pl.LazyFrame:
         """Rows as they were written, with the partition."""

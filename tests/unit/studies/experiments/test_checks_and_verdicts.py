@@ -1,5 +1,7 @@
 """Checks of a test's data, the verdict on a metric, and what a project file declares."""
 
+import re
+import shlex
 from datetime import date, timedelta
 
 import numpy as np
@@ -9,7 +11,7 @@ from scipy.stats import chisquare
 
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import load_settings
-from clickassay.core.settings.of_tests import DeclaredTest
+from clickassay.core.settings.of_tests import DeclaredTest, control_of
 from clickassay.patterns.table import USERS_KEPT
 from clickassay.studies.experiments.checks import Users, checks, sample_ratio, users_of
 from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
@@ -173,12 +175,30 @@ def test_tests_are_declared_in_texts_sections_and_dicts(tmp_path):
     assert load_settings(test={"new": new, "aa": {"is_aa": True, "group": "idle"}}).tests == wanted
 
 
+@pytest.mark.parametrize("name", ["search.ranker.v2", "a b", "q\"uo'te", "über.control.x", "="])
+@pytest.mark.parametrize("arms", [("new", "old"), ("a=b", "x.y")])
+def test_a_test_of_any_name_is_declared_as_the_message_says(tmp_path, name, arms):
+    """The lines that a refusal proposes are taken as they stand, by a shell and by TOML."""
+    with pytest.raises(SettingsError, match="not known which is control") as error:
+        control_of(name, arms, DeclaredTest())
+    said = str(error.value)
+    section, value = re.search(r"write (\[tests\..*\]) with (control = .*) \(or another\)", said).groups()
+    file = tmp_path / "clickassay.toml"
+    file.write_text(f"{section}\n{value}\n", encoding="utf-8")
+    wanted = {name: DeclaredTest(control=arms[0])}
+    assert load_settings(file).tests == wanted
+    option = shlex.split(said.partition("--test ")[2].partition(", or --test none")[0])
+    assert load_settings(test=option).tests == wanted
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("new", "must be TEST.KEY=VALUE"),
         ("new.contol=a", "unknown contol of test new; did you mean control"),
         ("new.control=", "must be TEST.KEY=VALUE"),
+        ("search.new.v2.contol=a", "unknown contol of test search.new.v2; did you mean control"),
+        ("none\nnew.control=a", "must be TEST.KEY=VALUE, such as new_ranker.control=old, or none alone"),
         ("new.is_aa=1", "is_aa of test new must be true or false"),
         ("new.until=7.1.2026", "until of test new must be a day (UTC), such as 2026-01-05"),
         ("new.from=2026-02-01\nnew.until=2026-01-01", "from 2026-02-01 is after until 2026-01-01"),
