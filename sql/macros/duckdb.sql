@@ -138,6 +138,11 @@ CREATE OR REPLACE TEMP MACRO holds_unnormalised_url(urls) AS len(list_filter(url
 -- content address of a configuration: md5 of its texts, joined so that no two lists look alike
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\', '\\'), chr(31), '\u');
 CREATE OR REPLACE TEMP MACRO joined(texts) AS array_to_string(texts, chr(31));
+
+-- whether a list names a ranker; a text for an experiment and such a list, in which an empty name is none
+CREATE OR REPLACE TEMP MACRO names_any(names) AS coalesce(len(list_filter(names, lambda x: x <> '')) > 0, FALSE);
+CREATE OR REPLACE TEMP MACRO draft_text(experiment, names) AS
+    joined(list_transform([experiment] || names, lambda x: coalesce(joinable(x), '')));
 -- the second branch is only for speed: nearly all texts have no backslash or separator of their own
 CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS CASE
     WHEN contains(array_to_string(results, '') || market || query, '\')

@@ -142,6 +142,10 @@ CREATE OR REPLACE TEMP MACRO holds_unnormalised_url(urls) AS exists(urls, url ->
 -- content address of a configuration: md5 of its texts, joined so that no two lists look alike
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\\', '\\\\'), char(31), '\\u');
 CREATE OR REPLACE TEMP MACRO joined(texts) AS array_join(texts, char(31));
+
+-- whether a list names a ranker; a text for an experiment and such a list, in which an empty name is none
+CREATE OR REPLACE TEMP MACRO names_any(names) AS coalesce(exists(names, x -> x <> ''), FALSE);
+CREATE OR REPLACE TEMP MACRO draft_text(experiment, names) AS joined(transform(concat(array(experiment), names), x -> coalesce(joinable(x), '')));
 CREATE OR REPLACE TEMP MACRO configuration_digest(market, query, results) AS md5(encode(
     joined(transform(concat(array(market, query), results), x -> joinable(x))), 'utf-8'
 ));

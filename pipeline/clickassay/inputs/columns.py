@@ -37,6 +37,7 @@ SEARCHES = (
     Wanted("page", "integer", "page of results, from 1", optional=True, absent=1),
     Wanted("variant", "text", "arm of an A/B test that the user was in; null = none", optional=True),
     Wanted("experiment", "text", "name of that test", optional=True, absent="variant"),
+    Wanted("teams", "texts", "of an interleaved list, the ranker of each result; null = none", optional=True),
 )
 CLICKS = (
     Wanted("search_id", "id", "the search that showed what was clicked"),
@@ -92,6 +93,9 @@ OF_TESTS = ("experiment", "variant")
 IGNORED_BY = dict.fromkeys(OF_TESTS, "; --test none ignores it")
 """What to say of columns that need not be read."""
 
+TEAMS = "teams"
+"""Column of searches that says which ranker gave each result."""
+
 PAST_TESTS = (
     Wanted("experiment", "id", "names the test"),
     Wanted("difference", "any", "what users did (clicks, purchases), treatment minus control"),
@@ -105,8 +109,9 @@ PAST_TESTS = (
 """Columns of past A/B tests, a row each; further columns of numbers are differences of offline metrics."""
 
 IMPRESSIONS = (
-    *(want for want in SEARCHES if want.name != "results"),
+    *(want for want in SEARCHES if want.kind != "texts"),
     Wanted("url", "text", "the result that was shown"),
+    Wanted("team", "text", "the ranker that gave it to an interleaved list; null = none", optional=True),
     Wanted("position", "integer", "its position in the ranking, from 1 or from 0"),
     Wanted("clicked", "flag", "whether it was clicked", optional=True),
     Wanted("clicked_at", "time", "when it was clicked", optional=True),

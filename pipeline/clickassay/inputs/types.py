@@ -83,10 +83,11 @@ _OF_NULLS = {
     "seconds": pl.Int64(), "texts": pl.List(pl.String),
 }  # fmt: skip
 
-ABSENT: Mapping[Kind, type[pl.DataType]] = {
+ABSENT: Mapping[Kind, type[pl.DataType] | pl.DataType] = {
     "integer": pl.Int64, "time": pl.Int64, "moment": pl.Int64, "flag": pl.Boolean, "seconds": pl.Int64,
+    "texts": pl.List(pl.String),
 }  # fmt: skip
-"""Types of an optional column that is missing, where they are no texts."""
+"""Types of an optional column that is missing, where they are no text."""
 
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0", "")
 """Texts of a flag, in any case; an empty cell is no click."""

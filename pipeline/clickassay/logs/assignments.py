@@ -141,7 +141,7 @@ def _by_search(searches: LocalHalf, settings: Settings) -> Assignments:
         is_by_search=True,
         in_two=_of_several(of_several),
         arms=own.select(_TEST).unique().collect(engine="streaming").sort(_TEST),
-        spans=_spans(settings.tests),
+        spans=ends_of_tests(settings.tests),
         given=none,
     )
 
@@ -152,7 +152,9 @@ def _of_several(users: pl.DataFrame) -> pl.DataFrame:
     return users.select("user_id", *_TEST).unique().filter(several).sort("user_id", *_TEST)
 
 
-def _spans(tests: Mapping[str, DeclaredTest]) -> pl.DataFrame:
+def ends_of_tests(tests: Mapping[str, DeclaredTest]) -> pl.DataFrame:
+    """Return experiment, since_ms and until_ms of tests whose ends are declared."""
+
     def ms(day: date) -> int:
         return (day - _EPOCH).days * DAY_MS
 
@@ -185,7 +187,7 @@ def _by_table(given: WholeInput, searches: LocalHalf, settings: Settings) -> Ass
         is_by_search=False,
         in_two=in_two,
         arms=rows.select(_TEST).unique().sort(_TEST),
-        spans=_spans(settings.tests),
+        spans=ends_of_tests(settings.tests),
         given=rows,
         counts=+counts,
     )

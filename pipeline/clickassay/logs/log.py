@@ -84,9 +84,9 @@ def has_signals(log: Log[H], settings: Settings) -> bool:
     return "action" in log.clicks.columns or "satisfied" in settings.signal
 
 
-def carries_actions(file: Path | None) -> bool:
-    """Return whether the clicks that an earlier batch left, in a Parquet file, have actions."""
-    return file is not None and "action" in scan_parquet(file).collect_schema()
+def carries_column(file: Path | None, name: str) -> bool:
+    """Return whether the rows that an earlier batch left, in a Parquet file, have a column."""
+    return file is not None and name in scan_parquet(file).collect_schema()
 
 
 def joined_log(searches: H, clicks: H) -> Log[H]:

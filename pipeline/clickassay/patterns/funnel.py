@@ -15,6 +15,10 @@ from clickassay.core.contracts.patterns import FUNNEL
 from clickassay.core.errors import EngineError, InputError, RejectedRowsError
 from clickassay.core.settings import OF_DWELL_TIMES, SIGNAL_NAME
 
+TeamRow = tuple[bool, str | None, bool, int]
+"""Whether sessions are counted, or searches that name rankers; why they do not count; whether that may still
+change; and how many."""
+
 
 class LogFunnel:
     """The funnel of one or several batches of a log, whose lists are kept to `depth`."""
@@ -112,6 +116,16 @@ class LogFunnel:
         for name, is_open, number in rows:
             (self._open if is_open else self._closed)["outcomes", "kept", name] += number
 
+    def count_teams(self, rows: Iterable[TeamRow]) -> None:
+        """Count searches of the batch that name rankers, and sessions that begin with one, after clicks."""
+        for are_sessions, fault, is_open, number in rows:
+            counts = self._open if is_open else self._closed
+            if are_sessions:
+                counts["interleaved", "left out" if fault else "kept", fault or ""] += number
+                continue
+            counts["teams", "read", ""] += number
+            counts["teams", "rejected" if fault else "kept", fault or ""] += number
+
     def count_dwell_times(self, rows: Iterable[tuple[str, bool, int]]) -> None:
         """Count clicks in time by what decided on their satisfaction: (step, may still change, clicks)."""
         for step, is_open, clicks in rows:
@@ -187,7 +201,7 @@ def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
 
     Raises InputError if no search is read or none is usable, or too many searches or clicks are rejected.
     """
-    for source in ("impressions", "searches", "clicks", "actions"):
+    for source in ("impressions", "searches", "teams", "clicks", "actions"):
         rows = funnel.filter(pl.col("source") == source, pl.col("depth") == 0)
         read = int(rows.filter(pl.col("step") == "read")["rows"].sum())
         if source == "searches" and not read:

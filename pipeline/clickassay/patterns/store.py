@@ -254,7 +254,8 @@ class PatternStore:
         judged = self.judged_queries()
         whole, funnel = merge_tables(tables), _funnel(batches)
         shown: dict[str, Any] = {
-            name: shown_signals(getattr(whole, name), funnel) for name in ("signals", "arms", "arm_patterns")
+            name: shown_signals(getattr(whole, name), funnel)
+            for name in ("signals", "arms", "arm_patterns", "interleaved")
         }
         return replace(whole, funnel=funnel, info=info, judged_queries=judged, **shown)
 

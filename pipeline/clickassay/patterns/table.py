@@ -18,6 +18,7 @@ from clickassay.core.contracts.patterns import (
     ARMS,
     FUNNEL,
     HEALTH,
+    INTERLEAVED,
     OUTCOMES,
     PATTERN_CONFIGURATIONS,
     PATTERN_QUERIES,
@@ -56,6 +57,7 @@ IN_PIECES = {
     "queries": PATTERN_QUERIES,
     "shown": SHOWN,
     "arm_patterns": ARM_PATTERNS,
+    "interleaved": INTERLEAVED,
 }
 """Tables that may be too large for memory."""
 FOLDER_TABLES = {
@@ -71,7 +73,9 @@ ARM_TABLES = {
     "arm_patterns": ARM_PATTERNS,
     "arm_users": ARM_USERS,
 }
-OWN_TABLES = {"shown": SHOWN, "signals": SIGNALS, "outcomes": OUTCOMES, **ARM_TABLES}
+OWN_TABLES = {
+    "shown": SHOWN, "signals": SIGNALS, "outcomes": OUTCOMES, **ARM_TABLES, "interleaved": INTERLEAVED,
+}  # fmt: skip
 """Tables that not every pattern table has: `shown` where times are known, the others beside clicks."""
 USERS_KEPT = 65_536
 """Digests of users that are kept of a test, the smallest of them: enough to find a wrong split."""
@@ -105,6 +109,8 @@ class AnyTable(Generic[Rows]):
     arm_outcomes: pl.DataFrame | None = None
     arm_patterns: Rows | None = None
     arm_users: pl.DataFrame | None = None
+    # Rows in the form of `contracts.patterns.INTERLEAVED`; None where searches name no ranker.
+    interleaved: Rows | None = None
 
     @property
     def stored_depth(self) -> int:

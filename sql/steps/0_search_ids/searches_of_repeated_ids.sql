@@ -10,6 +10,8 @@ SELECT
     s.results,
     s.experiment,
     s.variant,
+    s.draft,
+    s.teams_fault,
     s.search_fp,
     s.user_fp,
     s.query_fp,

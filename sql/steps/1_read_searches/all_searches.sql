@@ -10,6 +10,8 @@ SELECT
     results,
     experiment,
     variant,
+    draft,
+    teams_fault,
     search_fp,
     user_fp,
     query_fp,

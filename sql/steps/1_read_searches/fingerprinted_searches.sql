@@ -12,7 +12,8 @@ WITH normal AS (
         page,
         results,
         experiment,
-        variant
+        variant,
+        teams
     FROM searches_log
 ),
 
@@ -29,6 +30,8 @@ named AS (
         results,
         experiment,
         variant,
+        teams,
+        CASE WHEN $has_teams AND names_any(teams) THEN draft_text(experiment, teams) END AS draft,
         id_fingerprint(search_id) AS search_fp,
         id_fingerprint(user_id) AS user_fp,
         query_fingerprint(market, query) AS query_fp,
@@ -49,6 +52,13 @@ SELECT
     results,
     experiment,
     variant,
+    teams,
+    draft,
+    CASE
+        WHEN draft IS NULL THEN NULL
+        WHEN coalesce(experiment, '') = '' THEN 'null experiment'
+        WHEN length_of(teams) <> n_results THEN 'another number than results'
+    END AS teams_fault,
     search_fp,
     user_fp,
     query_fp,

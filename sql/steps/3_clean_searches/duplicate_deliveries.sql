@@ -9,9 +9,11 @@ WITH repeats AS (
         s.time_ms,
         s.page,
         s.experiment,
-        s.variant
+        s.variant,
+        d.draft
     FROM usable_searches AS s
     SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp
+    LEFT JOIN draft_texts AS d ON s.teams_fp = d.teams_fp
 ),
 
 named AS (
@@ -24,6 +26,7 @@ named AS (
         r.page,
         r.experiment,
         r.variant,
+        r.draft,
         q.market,
         q.query
     FROM query_texts AS q
@@ -42,6 +45,7 @@ ranked AS (
                 n.page,
                 t.raw_results,
                 n.list_fp,
+                coalesce(n.draft, ''),
                 coalesce(n.experiment, ''),
                 coalesce(n.variant, ''),
                 n.row_nr

@@ -12,6 +12,7 @@ SELECT
     is_kept,
     user_id,
     experiment,
-    variant
+    variant,
+    teams_fp
 FROM searches_read
 WHERE reason IS NULL

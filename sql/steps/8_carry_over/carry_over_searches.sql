@@ -8,10 +8,12 @@ WITH still_open AS (
         r.time_ms,
         r.page,
         r.is_kept,
-        r.experiment,
-        r.variant
+        coalesce(r.experiment, d.experiment) AS experiment,
+        r.variant,
+        d.draft
     FROM searches_read AS r
     SEMI JOIN open_searches AS c ON r.row_nr = c.row_nr
+    LEFT JOIN draft_texts AS d ON r.teams_fp = d.teams_fp AND r.is_kept
 )
 
 SELECT
@@ -24,7 +26,8 @@ SELECT
     s.market,
     s.page,
     min(o.variant) AS variant,
-    min(o.experiment) AS experiment
+    min(o.experiment) AS experiment,
+    min(CASE WHEN s.draft = o.draft THEN s.teams END) AS teams
 FROM fingerprinted_searches AS s
 -- at most one row of still_open: of repeated deliveries only one is in a session
 INNER JOIN still_open AS o

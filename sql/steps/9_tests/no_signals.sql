@@ -3,5 +3,5 @@ SELECT
     first_nr,
     '' AS signal,
     click_mask
-FROM begun_sessions
+FROM sessions
 WHERE FALSE

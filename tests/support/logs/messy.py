@@ -37,6 +37,7 @@ def column_types(seed, tables):
     searches, judgments = tables["searches"], tables["judgments"]
     types = {
         ("searches", "results"): pa.list_(pa.string()),
+        ("searches", "teams"): pa.list_(pa.string()),
         ("searches", "page"): (pa.int32(), pa.int64())[seed % 2],
         ("clicks", "position"): (pa.int64(), pa.int32())[seed % 2],
         ("clicks", "action"): pa.string(),

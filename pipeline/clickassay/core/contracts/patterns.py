@@ -12,8 +12,8 @@ FUNNEL = Table(
         Column(
             "source",
             pl.String,
-            "what rows are: impressions, searches, lists, clicks, positions, actions, dwell times, sessions, "
-            "judgments, scores, outcomes, assignments, ratings",
+            "what rows are: impressions, searches, lists, teams, clicks, positions, actions, dwell times, "
+            "sessions, interleaved, judgments, scores, outcomes, assignments, ratings",
         ),
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
@@ -135,6 +135,32 @@ ARM_USERS = Table(
     "one row per arm of a test and user, of the users with the smallest digests",
     (*_ARM, Column("digest", pl.UInt64, "salted digest of the user; in each arm that the user is in")),
     ("experiment", "variant", "digest"),
+)
+
+
+INTERLEAVED = Table(
+    "interleaved",
+    "one row per interleaving test, two rankers of it, configuration, fold, results of each, signal and pattern",
+    (
+        Column("experiment", pl.String, "name of the test"),
+        Column("ranker_a", pl.String, "the ranker whose name is first in order"),
+        Column(
+            "ranker_b",
+            pl.String,
+            "the other; '' where a ranking names one alone. Of a ranking of several, each two have a row",
+        ),
+        PATTERNS.columns[0],
+        _FOLD,
+        Column("team_a", pl.Int64, "bit (p-1) set = ranker_a gave the result at position p"),
+        Column("team_b", pl.Int64, "the same of ranker_b; 0 where there is none"),
+        _SIGNAL,
+        _MASK,
+        Column("sessions", pl.Int64, "sessions with this pattern, each in one test"),
+    ),
+    (
+        *("experiment", "ranker_a", "ranker_b", "configuration_id", "fold", "team_a", "team_b"),
+        *("signal", "click_mask"),
+    ),
 )
 
 

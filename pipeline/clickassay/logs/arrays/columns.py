@@ -140,6 +140,7 @@ class Searches(Columns):
     id_text: pl.Series | None = None
     user_text: pl.Series | None = None
     arm: Rows | None = None  # Arm of an A/B test that a search names, or -1; None where searches name none.
+    draft: Small | None = None  # Number of the rankers that a search names, or -1; None likewise.
 
 
 @dataclass(frozen=True)

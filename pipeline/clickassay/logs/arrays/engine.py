@@ -27,11 +27,12 @@ from clickassay.logs.arrays.steps.outcomes import GivenOutcomes
 from clickassay.logs.arrays.steps.patterns import PatternCounts
 from clickassay.logs.arrays.steps.read_searches import SearchReader
 from clickassay.logs.arrays.steps.search_ids import AmbiguousIds
+from clickassay.logs.arrays.steps.teams import Drafts, TeamCounts
 from clickassay.logs.arrays.table import pattern_table
 from clickassay.logs.arrays.workers import Workers
 from clickassay.logs.assignments import Assignments
 from clickassay.logs.sql.steps import end_of_times
-from clickassay.patterns.funnel import LogFunnel, shows_both_ways
+from clickassay.patterns.funnel import LogFunnel, TeamRow, shows_both_ways
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.table import StagedTable, give_back
 
@@ -47,6 +48,7 @@ class ReadBatch:
     rejected: tuple[Counter[str], Counter[str], Counter[str]]
     health: tuple[LogCounts, LogCounts]
     empty: list[list[Searches]]  # Likewise searches without results that count in A/B tests.
+    teams: list[TeamRow]  # What became of searches that name rankers.
 
 
 class ArraySessioniser:
@@ -57,6 +59,7 @@ class ArraySessioniser:
     ids: search ids over the whole log, as far as they are known.
     parts: how many; a power of two, at most 64.
     has_signals: whether clicks have actions, or satisfied clicks are a signal.
+    has_teams: whether searches name the ranker of each result.
     judged_queries: market (null = every market), query: sessions of other queries are only counted.
     assignments: who took part in A/B tests; None if there are none.
     """
@@ -70,24 +73,26 @@ class ArraySessioniser:
         ids: AmbiguousIds,
         parts: int,
         has_signals: bool = False,
+        has_teams: bool = False,
         outcomes: pl.DataFrame | None = None,
         judged_queries: pl.DataFrame | None = None,
         assignments: Assignments | None = None,
     ) -> None:
         self.arms = None if assignments is None else ArmFinder(assignments)
+        self.drafts = Drafts(settings.tests) if has_teams else None
         self._settings, self._workers, self._ids, self._parts = settings, workers, ids, parts
         urls = Urls(normalise=settings.normalise_urls)
         self.shown = LogTexts(Queries(judged_queries), ShownLists(settings.stored_depth), urls)
         end_ms = end_of_times(settings)
         self.searches = SearchReader(
-            self.shown, folds=settings.folds, end_ms=end_ms, parts=parts, arms=self.arms
+            self.shown, folds=settings.folds, end_ms=end_ms, parts=parts, arms=self.arms, drafts=self.drafts
         )
         self.actions = Actions(settings) if has_signals else None
         self._outcomes = None if outcomes is None else GivenOutcomes(outcomes)
         self._clicks = ClickReader(urls, by_url=by_url, end_ms=end_ms, actions=self.actions)
         self._forming = Forming(
             settings, self.shown, ids, self._clicks,
-            by_url=by_url, actions=self.actions, outcomes=self._outcomes,
+            by_url=by_url, actions=self.actions, outcomes=self._outcomes, drafts=self.drafts,
         )  # fmt: skip
         self._carried: tuple[list[Searches], ReadClicks] | None = None
         self.new_ids = pl.Series("id", [], dtype=pl.Int64)
@@ -99,10 +104,12 @@ class ArraySessioniser:
         self._closed, self._open = self._no_sums(), self._no_sums()
 
     def _no_sums(self) -> list[PatternCounts]:
-        counts = (
-            None if self.arms is None else ArmCounts(self.arms, self._settings) for _ in range(self._parts)
-        )
-        return [PatternCounts(self.shown, self._settings, arms) for arms in counts]
+        def counts() -> PatternCounts:
+            arms = None if self.arms is None else ArmCounts(self.arms, self._settings)
+            teams = None if self.drafts is None else TeamCounts(self.drafts, self._settings)
+            return PatternCounts(self.shown, self._settings, arms, teams)
+
+        return [counts() for _ in range(self._parts)]
 
     def take_up(self, searches: pl.DataFrame, clicks: pl.DataFrame) -> None:
         """Carry over rows, as they were read, of the part of the log before."""
@@ -146,8 +153,9 @@ class ArraySessioniser:
             clicks, usable, rejected, days = self._clicks.read(
                 clicked, self._workers, lambda rows: report(0, rows)
             )
+        teams = [] if self.drafts is None else [*self.drafts.take_counts()]
         empty = self.searches.take_empty()
-        return ReadBatch(searches, clicks, usable, (faults, *rejected), (health, days), empty)
+        return ReadBatch(searches, clicks, usable, (faults, *rejected), (health, days), empty, teams)
 
     def add(self, batch: ReadBatch, watermark_ms: int) -> None:
         """Count a batch.
@@ -225,6 +233,7 @@ class ArraySessioniser:
         self.funnel.count_positions(chain(*(part.positions for part in parts)))
         self.funnel.count_dwell_times(chain(*(part.dwell_times for part in parts)))
         self.funnel.count_outcomes(chain(*(part.outcomes for part in parts)))
+        self.funnel.count_teams(chain(batch.teams, *(part.teams for part in parts)))
         if lost_actions is None or ambiguous_actions is None:
             return
         may_come = int((lost_actions.clicks.time >= open_ms).sum())

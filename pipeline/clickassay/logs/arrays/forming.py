@@ -1,7 +1,7 @@
 """The sessions of a part of the users of a batch, formed and counted (method 3 and 4)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,9 @@ from clickassay.logs.arrays.steps.patterns import PatternCounts
 from clickassay.logs.arrays.steps.search_ids import AmbiguousIds
 from clickassay.logs.arrays.steps.sessions import Formed, placed_in_sessions, sessions
 from clickassay.logs.arrays.steps.signals import satisfied_clicks, searches_before_clicks
+from clickassay.logs.arrays.steps.teams import Drafts, drafts_of_sessions
 from clickassay.logs.arrays.steps.visits import VisitLimits, Visits, visits
+from clickassay.patterns.funnel import TeamRow
 
 ActionRow = tuple[str, str, bool, int]
 """A row of `LogFunnel.count_actions`."""
@@ -61,6 +63,7 @@ class PartCounts:
     actions: list[ActionRow] = field(default_factory=list)
     dwell_times: list[tuple[str, bool, int]] = field(default_factory=list)
     outcomes: list[tuple[str, bool, int]] = field(default_factory=list)
+    teams: list[TeamRow] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -86,15 +89,16 @@ class Forming:
         by_url: bool,
         actions: Actions | None,
         outcomes: GivenOutcomes | None,
+        drafts: Drafts | None,
     ) -> None:
         self._settings, self._shown, self._ids, self._clicks = settings, shown, ids, clicks
-        self._by_url, self._actions, self._outcomes = by_url, actions, outcomes
+        self._by_url, self._actions, self._outcomes, self._drafts = by_url, actions, outcomes, drafts
         self._satisfied = actions is not None and "satisfied" in settings.signal
 
     def searches_of_part(self, pieces: Sequence[Searches]) -> tuple[Searches, Flags]:
         """Return the searches of a part, and which of them count."""
         searches = Searches.concat(pieces)
-        return searches, counted_once(searches, self._ids.repeated, self._shown)
+        return searches, counted_once(searches, self._ids.repeated, self._shown, self._drafts)
 
     def form(self, part: PartOfBatch, watermark_ms: int) -> FormedPart:
         """Form the sessions of a part, and add them to its sums."""
@@ -112,10 +116,13 @@ class Forming:
         made = sessions(searches, counts, in_visits, placed, shown)
         formed = Formed(searches, counts, read, placed, in_visits, made)
         found = self._counted_searches(searches, counts)
+        if self._drafts is not None:
+            drafted, found.teams = drafts_of_sessions(searches, counts, made, self._drafts, shown)
+            part = replace(part, searches=drafted)
         self._count_clicks(formed, found)
         for sums, chosen in ((part.closed, ~made.is_open), (part.opened, made.is_open)):
             rows = np.flatnonzero(chosen)
-            sums.add(searches, made.first[rows], made.mask[rows])
+            sums.add(part.searches, made.first[rows], made.mask[rows])
         if part.empty and part.closed.arms is not None:
             part.closed.arms.add_empty(Searches.concat(part.empty))
         again = [_read_again(read, placed, in_visits)]

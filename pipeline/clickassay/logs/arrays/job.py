@@ -9,6 +9,7 @@ import polars as pl
 from clickassay.core.errors import EngineError
 from clickassay.core.progress import Event, Progress, steady
 from clickassay.core.settings import Settings
+from clickassay.inputs.columns import TEAMS
 from clickassay.inputs.tables import unreadable
 from clickassay.logs.arrays.engine import ArraySessioniser, ReadBatch
 from clickassay.logs.arrays.steps.carry_over import clicks_as_read, searches_as_read
@@ -59,6 +60,7 @@ def counted_pattern_table(
             parts=parts_of(windows),
             judged_queries=judged_queries,
             has_signals=has_signals(log, settings),
+            has_teams=TEAMS in log.searches.columns,
             outcomes=None if outcomes is None else outcomes.rows,
             assignments=assignments,
         )
@@ -182,6 +184,7 @@ class ArrayBatchProcessor:
             parts=parts_of(plan.windows),
             judged_queries=self._judged_queries,
             has_signals=has_signals(plan.log, self._settings) or carries,
+            has_teams=TEAMS in {*plan.log.searches.columns, *([] if carried is None else carried.columns)},
             outcomes=None if self._outcomes is None else self._outcomes.rows,
             assignments=self._assignments,
         )
@@ -212,6 +215,7 @@ class ArrayBatchProcessor:
                 carry_over.searches,
                 sessioniser.shown,
                 None if sessioniser.arms is None else sessioniser.arms.arms,
+                sessioniser.drafts,
             ),
             "carry_clicks": clicks_as_read(carry_over.clicks, sessioniser.shown, sessioniser.actions),
             "ids": sessioniser.new_ids.to_frame(),

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.patterns import ARM_PATTERNS, ARM_USERS, OUTCOMES, SIGNALS
+from clickassay.core.contracts.patterns import ARM_PATTERNS, ARM_USERS, INTERLEAVED, OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.core.numbering import Rows, Small
 from clickassay.logs.arrays.columns import order_of_parts
@@ -20,8 +20,9 @@ from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import configuration_digests, ids_of
 from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
+from clickassay.patterns.interleaving import ranker_pairs
 from clickassay.patterns.sums import BY_DAY, Counted, Sums, WordLayout, added, dates, order_of, order_of_both
-from clickassay.patterns.table import ARM_TABLES, Pieces, StagedTable, give_back, smallest_digests
+from clickassay.patterns.table import ARM_TABLES, Pieces, StagedTable, give_back, smallest_digests, sum_by_key
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""
@@ -83,6 +84,7 @@ def pattern_table(
         signals=_signal_table(parts, configurations),
         outcomes=_outcome_table(parts, configurations),
         **_arm_tables(parts, configurations),
+        interleaved=_interleaved(parts, configurations),
     )
 
 
@@ -292,6 +294,30 @@ def _arm_tables(parts: Sequence[PatternCounts], configurations: "Configurations"
                 yield piece.select(*head, pl.all()).select(ARM_PATTERNS.empty().columns)
 
     return {**made, "arm_patterns": Pieces(pieces)}
+
+
+def _interleaved(parts: Sequence[PatternCounts], configurations: "Configurations") -> Pieces | None:
+    counts = [part.teams for part in parts if part.teams is not None]
+    if not counts:
+        return None
+    texts = counts[0].drafts.texts.with_row_index("draft").with_columns(pl.col("draft").cast(pl.Int32))
+    pairs = ranker_pairs(texts, counts[0].layout.depth).sort("experiment", "ranker_a", "ranker_b")
+    of_parts = [frame for part in counts for frame in part.frames(configurations.rank)]
+    if not of_parts:
+        return Pieces(lambda: [])
+    rows = pl.concat(of_parts).sort("place")
+    places = range(_PIECE, len(configurations.digests) + _PIECE, _PIECE)
+    ends = np.searchsorted(rows["place"].to_numpy(), places).tolist()
+
+    def pieces() -> Iterator[pl.DataFrame]:
+        for pair in pairs.partition_by("experiment", "ranker_a", "ranker_b", maintain_order=True):
+            for begin, end in pairwise([0, *ends]):
+                own = rows[begin:end].join(pair, on="draft")
+                ids = ids_of(configurations.digests[own["place"].to_numpy()]).alias("configuration_id")
+                named = own.select(pl.exclude("place", "draft"), ids)
+                yield sum_by_key(named, INTERLEAVED).sort(INTERLEAVED.key)
+
+    return Pieces(pieces)
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,16 @@ import polars as pl
 
 from clickassay.core.progress import Event, Progress
 from clickassay.core.settings import Settings
-from clickassay.inputs.columns import OF_TESTS
-from clickassay.logs.assignments import Assignments, counted_assignments
+from clickassay.inputs.columns import TEAMS
+from clickassay.logs.assignments import Assignments, counted_assignments, ends_of_tests
 from clickassay.logs.batches import Window
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.grow import Plan
-from clickassay.logs.log import H, Log, carries_actions, has_signals
+from clickassay.logs.log import H, Log, carries_column, has_signals
 from clickassay.logs.outcomes import Outcomes, counted_outcomes
 from clickassay.logs.sql.steps import (
     CARRY_OVER,
+    DRAFTS,
     FORM_SESSIONS,
     FUNNEL,
     FUNNEL_OF_SESSIONS,
@@ -28,6 +29,7 @@ from clickassay.logs.sql.steps import (
     PATTERNS_OF_DAYS,
     PATTERNS_OF_OUTCOMES,
     PATTERNS_OF_SIGNALS,
+    PATTERNS_OF_TEAMS,
     PATTERNS_OF_TESTS,
     READ_BATCH,
     READ_LOG,
@@ -44,6 +46,7 @@ from clickassay.logs.sql.steps import (
 from clickassay.patterns.batches import BatchContent, StoredBatch
 from clickassay.patterns.funnel import LogFunnel, check_log, orphan_click_rows, shown_signals, with_counts
 from clickassay.patterns.health import LogCounts
+from clickassay.patterns.interleaving import ranker_pairs
 from clickassay.patterns.table import ARM_TABLES, Pieces, StagedTable, smallest_digests
 
 _ORPHAN_CLICKS = {"is_open": pl.Boolean, "clicks": pl.Int64}
@@ -53,6 +56,7 @@ class SqlSessioniser(Generic[R]):
     """Adds up the pattern table of a log, one batch after the other.
 
     has_signals: whether clicks have actions, or satisfied clicks are a signal.
+    has_teams: whether searches name the ranker of each result.
     judged_queries: market (null = every market), query: sessions of other queries are only counted.
     assignments: of users to the arms of A/B tests; None if there is none.
     """
@@ -64,13 +68,17 @@ class SqlSessioniser(Generic[R]):
         *,
         by_url: bool,
         has_signals: bool,
+        has_teams: bool,
         outcomes: pl.DataFrame | None,
         judged_queries: pl.DataFrame | None,
         assignments: Assignments | None,
     ) -> None:
         self._engine, self._settings = engine, settings
         self._says_arms = assignments is not None and assignments.is_by_search
-        self._values = step_values(settings, by_url=by_url, arms_by_search=self._says_arms)
+        self._has_teams = has_teams
+        self._values = step_values(
+            settings, by_url=by_url, arms_by_search=self._says_arms, has_teams=has_teams
+        )
         self._read: tuple[Step, ...] = READ_LOG
         self._properties: set[Property] = set() if judged_queries is None else {"only_judged"}
         self._properties |= counted_properties(
@@ -78,11 +86,13 @@ class SqlSessioniser(Generic[R]):
             has_signals=has_signals,
             has_outcomes=outcomes is not None,
             has_tests=assignments is not None,
+            has_teams=has_teams,
         )
+        if assignments is not None or has_teams:
+            engine.register("test_spans", ends_of_tests(settings.tests))
         if assignments is not None:
             engine.register("assignments_log", assignments.by_user)
             engine.register("users_in_two", assignments.in_two)
-            engine.register("test_spans", assignments.spans)
         if outcomes is not None:
             engine.register("outcomes_log", outcomes)
         self.funnel, self._health = LogFunnel(settings.stored_depth), LogCounts()
@@ -153,6 +163,7 @@ class SqlSessioniser(Generic[R]):
             self.funnel.count_actions(rows["actions"])
         self.funnel.count_dwell_times(rows.get("dwell_times", ()))
         self.funnel.count_outcomes(rows.get("outcomes", ()))
+        self.funnel.count_teams(rows.get("teams", ()))
         self._health.add_rows(rows["health"])
 
     def ambiguous(self) -> pl.LazyFrame:
@@ -163,7 +174,9 @@ class SqlSessioniser(Generic[R]):
         """Return searches and clicks that the next batch reads again, and ids that no search has yet."""
         self._run(CARRY_OVER)
         searches, *others = self._fetched(CARRY_OVER)
-        return [searches if self._says_arms else searches.drop(OF_TESTS), *others]
+        kept = {"variant": self._says_arms, TEAMS: self._has_teams}
+        kept["experiment"] = any(kept.values())
+        return [searches.drop(name for name, is_kept in kept.items() if not is_kept), *others]
 
     def carried(self) -> tuple[R, R]:
         """Return the searches and clicks of the last `carry_over`, to be read again."""
@@ -205,7 +218,15 @@ class SqlSessioniser(Generic[R]):
             signals=None if signals is None else signals.collect(),
             outcomes=None if outcomes is None else outcomes.collect(),
             **self._arm_tables(),
+            interleaved=self._interleaved(),
         )
+
+    def _interleaved(self) -> Pieces | None:
+        if not self._has_teams:
+            return None
+        (drafts,) = self._fetched(DRAFTS)
+        self._engine.register("ranker_pairs", ranker_pairs(drafts.collect(), self._settings.stored_depth))
+        return Pieces.of(self._fetched(PATTERNS_OF_TEAMS)[0])
 
     def _arm_tables(self) -> dict[str, Any]:
         if "tests" not in self._properties:
@@ -257,6 +278,7 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
         settings,
         by_url=log.by_url,
         has_signals=has_signals(log, settings),
+        has_teams=TEAMS in log.searches.columns,
         outcomes=None if outcomes is None else outcomes.rows,
         judged_queries=judged_queries,
         assignments=assignments,
@@ -271,7 +293,8 @@ def sql_pattern_table(  # noqa: PLR0913 - a whole job
     check_log(funnel, settings.max_rejected)
     funnel = counted_assignments(funnel, assignments)
     shown: dict[str, Any] = {
-        name: shown_signals(getattr(table, name), funnel) for name in ("signals", "arms", "arm_patterns")
+        name: shown_signals(getattr(table, name), funnel)
+        for name in ("signals", "arms", "arm_patterns", "interleaved")
     }
     return replace(table, funnel=funnel, judged_queries=judged_queries, **shown)
 
@@ -291,22 +314,20 @@ class SqlBatchProcessor(Generic[H, R]):
     assignments: Assignments | None = None
 
     def begin(self, plan: Plan[H], before: StoredBatch | None) -> None:
-        carries = _file(before, "carry_clicks")
+        searched, carries = (_file(before, f"carry_{half}") for half in ("searches", "clicks"))
         self._sessioniser = SqlSessioniser(
             self.engine,
             self.settings,
             by_url=plan.log.by_url,
-            has_signals=has_signals(plan.log, self.settings) or carries_actions(carries),
+            has_signals=has_signals(plan.log, self.settings) or carries_column(carries, "action"),
+            has_teams=TEAMS in plan.log.searches.columns or carries_column(searched, TEAMS),
             outcomes=None if self.outcomes is None else self.outcomes.rows,
             judged_queries=self.judged_queries,
             assignments=self.assignments,
         )
         self._has_number_ids = plan.log.searches.has_numbers("search_id")
         searches, clicks = self.rows_of(plan.log.searches), self.rows_of(plan.log.clicks)
-        self._carried = (
-            self.engine.put(_file(before, "carry_searches"), searches),
-            self.engine.put(carries, clicks),
-        )
+        self._carried = (self.engine.put(searched, searches), self.engine.put(carries, clicks))
         ambiguous = self.engine.put(_file(before, "ambiguous"), searches)
         self._sessioniser.find_ambiguous_ids(searches, self._carried[0], ambiguous)
         self._ambiguous = self._sessioniser.ambiguous()

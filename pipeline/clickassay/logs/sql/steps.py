@@ -74,12 +74,13 @@ def end_of_times(settings: Settings) -> int:
 
 Property = Literal[
     "only_judged", "is_open", "periods", "has_number_ids", "signals", "satisfied", "actions_alone",
-    "outcomes", "every_visit", "tests", "tests_of_clicks",
+    "outcomes", "every_visit", "tests", "tests_of_clicks", "teams",
 ]  # fmt: skip
 """Properties of a run: only lists of queries with judgments are kept; the pattern table is of sessions
 that may still grow; sessions are counted by day or week; search ids are whole numbers; signals are counted;
 satisfied clicks are a signal; they are none, and actions are; outcomes of sessions are counted; visits of all
-users are formed; sessions are counted by arms of A/B tests; and no signals are."""
+users are formed; sessions are counted by arms of A/B tests, or by interleaved rankers, and no signals are;
+searches name rankers."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ GIVEN = {
     "assignments_log": "one row per user, A/B test and span of time: the arm, where searches do not say it",
     "users_in_two": "one row per user of several arms of an A/B test and such an arm",
     "test_spans": "one row per A/B test whose ends are declared: its first ms, and the first after it",
+    "ranker_pairs": "one row per draft (test and ranker of each result) and two of its rankers: their places",
 }
 """Tables that are there before the first step, and their rows."""
 
@@ -137,7 +139,7 @@ _SHARED, _NOT_SHARED = IfRows("shared_configurations"), IfRows("shared_configura
 _ONLY_JUDGED, _EVERY_QUERY = If("only_judged"), If("only_judged", so=False)
 _SIGNALS, _NO_SIGNALS = If("signals"), If("signals", so=False)
 _SATISFIED, _OUTCOMES = If("satisfied"), If("outcomes")
-_DAYS, _TESTS = If("periods"), If("tests")
+_DAYS, _TESTS, _TEAMS = If("periods"), If("tests"), If("teams")
 _EVERY_VISIT, _SOME_VISITS = If("every_visit"), If("every_visit", so=False)
 
 _REPEATED_IDS = (
@@ -177,6 +179,8 @@ _AMBIGUOUS_IDS_READ = (*_AMBIGUOUS_IDS, Step("known_ambiguous_ids", "view", _IDS
 
 READ = (
     Step("fingerprinted_searches", "view", _READ),
+    Step("draft_texts", "stage", _READ, _TEAMS),
+    Step("draft_texts", "view", _READ, If("teams", so=False), "no_drafts"),
     Step("searches_to_read", "view", _READ, stem="all_searches"),
     Step("query_texts", "stage", _READ, _ONLY_JUDGED, "query_texts_of_searches"),
     Step("judged_queries_shown", "stage", _READ, _ONLY_JUDGED),
@@ -267,8 +271,10 @@ TESTS = (
     Step("session_arms", "stage", _OF_TESTS, _TESTS),
     Step("signals_of_sessions", "view", _OF_TESTS, If("tests_of_clicks"), "no_signals"),
     Step("arm_sessions", "stage", _OF_TESTS, _TESTS),
+    Step("drafted_sessions", "stage", _OF_TESTS, _TEAMS),
+    Step("draft_sessions", "stage", _OF_TESTS, _TEAMS),
 )
-"""Sessions by the arms of A/B tests. A log without any runs none of these."""
+"""Sessions by the arms of A/B tests, and by interleaved rankers. A log without any runs none of these."""
 
 FUNNEL = tuple(
     Step(name, "result", "funnel")
@@ -283,8 +289,9 @@ FUNNEL_OF_SIGNALS = (
     Step("actions", "result", "funnel", _SIGNALS),
     Step("dwell_times", "result", "funnel", _SATISFIED),
     Step("outcomes", "result", "funnel", _OUTCOMES),
+    Step("teams", "result", "funnel", _TEAMS),
 )
-"""The same for signals and outcomes, of logs that have them."""
+"""The same for signals, outcomes and rankers, of logs that have them."""
 
 PATTERNS = (
     Step("chosen_patterns", "view", _PATTERNS, If("is_open"), "open_patterns"),
@@ -330,6 +337,10 @@ PATTERNS_OF_TESTS = (
 )
 """After `PATTERNS`, where a log has A/B tests; with the value ``is_open``."""
 
+DRAFTS = (Step("drafts", "result", _OF_TESTS, _TEAMS),)
+PATTERNS_OF_TEAMS = (Step("interleaved", "result", _OF_TESTS, _TEAMS, "result_interleaved"),)
+"""After `DRAFTS`, from which `ranker_pairs` are made, and `PATTERNS`; with the value ``is_open``."""
+
 FUNNEL_OF_SESSIONS = (Step("sessions", "result", "funnel"),)
 
 CARRY_OVER = (
@@ -356,17 +367,19 @@ READ_LOG = (*READ, *_IDS_READ, *NORMALISE_URLS, *CLEAN, *_AMBIGUOUS_IDS_READ, *C
 FORM_SESSIONS = (*VISITS, *SESSIONS, *SIGNALS, *OUTCOMES, *TESTS)
 SEQUENCE = (
     *(*SEARCH_IDS, *READ_LOG, *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_DAYS),
-    *(*PATTERNS_OF_SIGNALS, *PATTERNS_OF_OUTCOMES, *PATTERNS_OF_TESTS, *FUNNEL_OF_SESSIONS),
-    *(*CARRY_OVER, *NEW_IDS),
+    *(*PATTERNS_OF_SIGNALS, *PATTERNS_OF_OUTCOMES, *PATTERNS_OF_TESTS, *DRAFTS, *PATTERNS_OF_TEAMS),
+    *(*FUNNEL_OF_SESSIONS, *CARRY_OVER, *NEW_IDS),
 )
 """All steps, of a log in one batch and of one in several, in an order in which each finds what it reads."""
 
 
-def step_values(settings: Settings, *, by_url: bool, arms_by_search: bool = False) -> dict[str, Value]:
+def step_values(
+    settings: Settings, *, by_url: bool, arms_by_search: bool = False, has_teams: bool = False
+) -> dict[str, Value]:
     """Return the values of the steps' ``$`` parameters, but for ``watermark_ms`` and ``is_open``.
 
     by_url: whether clicks name a URL.
-    arms_by_search: whether searches say the arm of an A/B test.
+    arms_by_search, has_teams: whether searches say the arm of an A/B test, or the ranker of each result.
     """
     return {
         "first_ms": FIRST_MS,
@@ -380,6 +393,7 @@ def step_values(settings: Settings, *, by_url: bool, arms_by_search: bool = Fals
         "normalise_urls": settings.normalise_urls,
         "by_url": by_url,
         "arms_by_search": arms_by_search,
+        "has_teams": has_teams,
         "signals": ",".join(settings.signal),
         "every_action": "auto" in settings.signal,
         "satisfied_ms": settings.satisfied_ms,
@@ -390,14 +404,20 @@ def step_values(settings: Settings, *, by_url: bool, arms_by_search: bool = Fals
 
 
 def counted_properties(
-    settings: Settings, *, has_signals: bool, has_outcomes: bool, has_tests: bool = False
+    settings: Settings,
+    *,
+    has_signals: bool,
+    has_outcomes: bool,
+    has_tests: bool = False,
+    has_teams: bool = False,
 ) -> set[Property]:
     """Return the properties of a run by what it counts beside patterns of clicks."""
     properties: set[Property] = set() if settings.periods == "none" else {"periods"}
     properties |= {"outcomes", "every_visit"} if has_outcomes else set()
     properties |= {"tests"} if has_tests else set()
+    properties |= {"teams"} if has_teams else set()
     if not has_signals:
-        return properties | {"tests_of_clicks"} if has_tests else properties
+        return properties | {"tests_of_clicks"} if has_tests or has_teams else properties
     if "satisfied" in settings.signal:
         return properties | {"signals", "satisfied", "every_visit"}
     return properties | {"signals", "actions_alone"}

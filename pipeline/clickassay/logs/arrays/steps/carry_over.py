@@ -18,6 +18,7 @@ from clickassay.logs.arrays.columns import (
     is_in,
 )
 from clickassay.logs.arrays.shown import LogTexts
+from clickassay.logs.arrays.steps.teams import NO_DRAFT, Drafts
 from clickassay.patterns.digests import id_digests
 
 
@@ -29,10 +30,13 @@ class CarryOver:
     clicks: ReadClicks
 
 
-def searches_as_read(searches: Searches, shown: LogTexts, arms: pl.DataFrame | None = None) -> pl.DataFrame:
+def searches_as_read(
+    searches: Searches, shown: LogTexts, arms: pl.DataFrame | None = None, drafts: Drafts | None = None
+) -> pl.DataFrame:
     """Return searches as rows of their input, sorted.
 
     arms: experiment and variant of the arms that they may name.
+    drafts: experiment and teams likewise.
     """
     frame = shown.rows(searches)
     rows = frame.select(
@@ -50,6 +54,13 @@ def searches_as_read(searches: Searches, shown: LogTexts, arms: pl.DataFrame | N
             column.gather(searches.arm.clip(min=0)).scatter(np.flatnonzero(searches.arm < 0), None)
             for column in named
         )
+    if drafts is not None and searches.draft is not None:
+        is_kept = shown.lists.query.values.take(searches.list) >= 0  # other lists are not kept
+        own = drafts.as_read(np.where(is_kept, searches.draft, NO_DRAFT))
+        experiment = own["experiment"]
+        if "experiment" in rows.columns:
+            experiment = rows["experiment"].zip_with(rows["experiment"].is_not_null(), experiment)
+        rows = rows.with_columns(own["teams"], experiment)
     return rows.sort("timestamp", "search_id", "user_id", "page")
 
 

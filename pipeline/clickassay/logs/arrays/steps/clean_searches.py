@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from clickassay.patterns.sums import order_of
 
 if TYPE_CHECKING:
     from clickassay.logs.arrays.shown import LogTexts
+    from clickassay.logs.arrays.steps.teams import Drafts
 
 Codes = NDArray[np.uint8]
 
@@ -102,13 +103,14 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
     return (numbers < FIRST_MS) | (numbers >= end_ms)
 
 
-def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
+def counted_once(searches: Searches, again: Rows, shown: "LogTexts", drafts: "Drafts | None") -> Flags:
     """Return which searches count: of several deliveries (equal id, user and time) the first by content.
 
-    The content is market, query and results in normal form, then the page, results as read, the arm of an
-    A/B test, and the query as read.
+    The content is market, query and results in normal form, then the page, results as read, the rankers
+    that it names, the arm of an A/B test, and the query as read.
 
     again: ids that several searches of the log have.
+    drafts: the rankers that searches may name.
     """
     counts = np.ones(len(searches), bool)
     rows = among(searches.id.view(np.uint64), again.view(np.uint64))
@@ -119,15 +121,21 @@ def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
     rows = rows[order_of(*(column[rows] for column in with_arm))]
     begins = changes(rows, *named)
     counts[rows[~begins]] = False
-    differs = changes(rows, searches.query, searches.list, searches.page) & ~begins
+    drafted = () if searches.draft is None else (searches.draft,)
+    differs = changes(rows, searches.query, searches.list, searches.page, *drafted) & ~begins
     group, starts = np.cumsum(begins) - 1, np.append(np.flatnonzero(begins), len(rows))
     for number in distinct(group[differs]):
         deliveries = rows[starts[number] : starts[number + 1]]
-        own = searches.take(deliveries)
-        arms = [0] * len(own) if own.arm is None else own.arm.tolist()
-        contents = [
-            (*rest, arm, query) for (*rest, query), arm in zip(shown.contents(own), arms, strict=True)
-        ]
+        contents = _contents(searches.take(deliveries), shown, drafts)
         counts[deliveries] = False
         counts[deliveries[contents.index(min(contents))]] = True
     return counts
+
+
+def _contents(searches: Searches, shown: "LogTexts", drafts: "Drafts | None") -> list[tuple[Any, ...]]:
+    """Return the contents of a few searches, to be compared."""
+    none = [0] * len(searches)
+    of_drafts = none if drafts is None or searches.draft is None else drafts.contents(searches.draft)
+    of_arms = none if searches.arm is None else searches.arm.tolist()
+    rows = zip(shown.contents(searches), of_drafts, of_arms, strict=True)
+    return [(*content, draft, arm, query) for (*content, query), draft, arm in rows]

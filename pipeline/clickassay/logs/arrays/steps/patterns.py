@@ -8,6 +8,7 @@ from clickassay.core.settings import Settings
 from clickassay.logs.arrays.columns import Searches
 from clickassay.logs.arrays.shown import LogTexts
 from clickassay.logs.arrays.steps.arms import MOST_PARTS, ArmCounts, added_outcomes
+from clickassay.logs.arrays.steps.teams import TeamCounts
 from clickassay.patterns.arms import CLICK
 from clickassay.patterns.sums import BY_DAY, Sums, WordLayout, counted, packed_days
 
@@ -22,11 +23,17 @@ class PatternCounts:
     """Adds up sessions by list, first or later page, fold and click mask, and the buckets of users by query.
 
     shown: the texts read so far.
-    arms: counts by arm of A/B tests; None if there are none.
+    arms, teams: counts by arm of A/B tests, and by interleaved rankers; None if there are none.
     """
 
-    def __init__(self, shown: LogTexts, settings: Settings, arms: ArmCounts | None = None) -> None:
-        self.arms = arms
+    def __init__(
+        self,
+        shown: LogTexts,
+        settings: Settings,
+        arms: ArmCounts | None = None,
+        teams: TeamCounts | None = None,
+    ) -> None:
+        self.arms, self.teams = arms, teams
         self._shown, self.folds, self.periods = shown, settings.folds, settings.periods
         self.layout = WordLayout(settings.stored_depth, settings.folds)
         self.sums, self.by_day = Sums(self.layout), Sums(BY_DAY)
@@ -51,19 +58,25 @@ class PatternCounts:
         missing = self._shown.queries.pairs - self.buckets.count
         self.buckets.append(np.zeros(missing, np.uint64))
         np.bitwise_or.at(self.buckets.values, pairs, np.uint64(1) << (buckets & 63).astype(np.uint64))
-        if self.arms is not None:
-            self.arms.add(CLICK, searches, *self._on_first_pages(searches, first, masks))
+        self._add_to_tests(CLICK, searches, first, masks)
 
     def add_signal(self, name: str, searches: Searches, first: Rows, masks: Rows) -> None:
         """Count sessions that have a signal."""
         if len(first):
             self._add_to(self.signals, name, searches, first, masks)
-            if self.arms is not None:
-                self.arms.add(name, searches, *self._on_first_pages(searches, first, masks))
+            self._add_to_tests(name, searches, first, masks)
+
+    def _add_to_tests(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
+        tests = [counts for counts in (self.arms, self.teams) if counts is not None]
+        on_first_pages = self._on_first_pages(searches, first, masks) if tests else (first, masks)
+        for counts in tests:
+            counts.add(signal, searches, *on_first_pages)
 
     def drop_signal(self, name: str) -> None:
         """Forget the sessions that have a signal."""
         self.signals.pop(name, None)
+        if self.teams is not None:
+            self.teams.sums.pop(name, None)
         for sums in () if self.arms is None else (self.arms.by_day, self.arms.by_list):
             for key in [key for key in sums if key[1] == name]:
                 del sums[key]

@@ -3,17 +3,19 @@
 import itertools
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from clickassay.core.errors import EngineError
 from clickassay.core.numbering import Rows, Small, first_rows
-from clickassay.inputs.columns import OF_TESTS
+from clickassay.inputs.columns import OF_TESTS, TEAMS
 from clickassay.logs.arrays.columns import Chunk, Searches, order_of_parts
 from clickassay.logs.arrays.shown import QUERY, LogTexts, query_key
 from clickassay.logs.arrays.steps.arms import ARM_KEY, ArmFinder
 from clickassay.logs.arrays.steps.clean_searches import SEARCH_FAULTS, Codes, count_faults, faults_of_searches
+from clickassay.logs.arrays.steps.teams import NO_DRAFT, TEAMS_KEY, Drafts
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts
 from clickassay.patterns.health import LogCounts
@@ -32,12 +34,14 @@ class SearchReader:
     end_ms: the first time that is too late for a search.
     parts: how many parts the users are cut into; a power of two, at most 64.
     arms: says which arms of A/B tests there are; None if there are none.
+    drafts: where rankers that searches name are numbered; None if none does.
     """
 
     def __init__(
-        self, shown: LogTexts, *, folds: int, end_ms: int, parts: int, arms: ArmFinder | None = None
-    ) -> None:
-        self._end_ms, self._parts, self._arms = end_ms, parts, arms
+        self, shown: LogTexts, *, folds: int, end_ms: int, parts: int,
+        arms: ArmFinder | None = None, drafts: Drafts | None = None,
+    ) -> None:  # fmt: skip
+        self._end_ms, self._parts, self._arms, self._drafts = end_ms, parts, arms, drafts
         self._empty: list[list[Searches]] = [[] for _ in range(parts)]  # since `take_empty`, by part
         self._shown, self._buckets = shown, 64 * folds
         self._rejected_ids: list[pl.Series] = []
@@ -66,7 +70,11 @@ class SearchReader:
             keys.append(pl.col("market").hash(_LEFT_OUT).alias("market_key"))
         if self._arms is not None and self._arms.is_by_search and "variant" in schema:
             keys.append(ARM_KEY)
-        wanted = rows.select(pl.exclude(OF_TESTS), *keys)
+        has_teams = self._drafts is not None and TEAMS in schema
+        keys += [TEAMS_KEY] if has_teams else []
+        unread = OF_TESTS if has_teams else (*OF_TESTS, TEAMS)
+        of_teams = ["experiment"] if has_teams else []
+        wanted = rows.select(pl.exclude(unread), *of_teams, *keys)
         chunks = wanted.collect_batches(chunk_size=CHUNK_ROWS, maintain_order=False)
         pieces: list[list[Searches]] = [[] for _ in range(self._parts)]
         faults, health = Counter[str](), LogCounts()
@@ -95,7 +103,7 @@ class SearchReader:
         else:  # a query is looked up for new lists alone
             lists = self._lists_of(chunk, np.arange(chunk.height))
             query = self._shown.lists.query.values.take(lists)
-        return self._searches(chunk, query, lists, health)
+        return replace(self._searches(chunk, query, lists, health), draft=self._drafts_of(chunk))
 
     def _searches(self, chunk: Chunk, query: Small, lists: Small, health: LogCounts) -> Searches:
         user, texts, times = chunk.ids("user_id"), chunk.id_texts("user_id"), chunk.numbers("timestamp")
@@ -123,6 +131,15 @@ class SearchReader:
             user_text=texts,
             arm=arm,
         )
+
+    def _drafts_of(self, chunk: Chunk) -> Small | None:
+        if self._drafts is None:
+            return None
+        if TEAMS not in chunk.rows.columns:  # rows that a store kept before
+            return np.full(chunk.height, NO_DRAFT, np.int32)
+        texts = chunk.texts("experiment", TEAMS, "results", rows=np.arange(chunk.height))
+        lengths = texts["results"].list.len().cast(pl.Int64).to_numpy()
+        return self._drafts.of_searches(chunk.numbers("teams_key"), texts, lengths)
 
     def _keep_empty(self, rows: pl.DataFrame, codes: Codes) -> None:
         """Keep searches without results on a first page: in an A/B test they are sessions without a click."""

@@ -1,0 +1,59 @@
+"""What a log says of two rankers whose results were put into one list: a table beside the patterns."""
+
+import polars as pl
+
+from clickassay.core.errors import InputError
+from clickassay.core.text.words import listed, visible
+
+MOST_RANKERS = 100
+"""Rankers of all tests together; more are probably ids in the wrong column."""
+
+_FEW = 1000
+"""Rankings whose rankers are looked at first: ids in the wrong column would fill memory."""
+
+
+def ranker_pairs(drafts: pl.DataFrame, depth: int) -> pl.DataFrame:
+    """Return each two rankers of drafts, and the places that each gave.
+
+    drafts: draft (a number), experiment, teams: the ranker of each place; null and '' = none.
+    depth: places that masks have.
+
+    Returns draft, and experiment, ranker_a, ranker_b, team_a, team_b as `INTERLEAVED` has them.
+
+    Raises InputError if there are too many rankers.
+    """
+    for some in (drafts.head(_FEW), drafts):
+        in_places = some.explode("teams").with_columns(place=pl.int_range(pl.len()).over("draft"))
+        given = in_places.filter(pl.col("teams") != "").rename({"teams": "ranker_a"})
+        names = given["ranker_a"].unique().sort()
+        if len(names) > MOST_RANKERS:
+            raise InputError(
+                f"teams: {len(names):,} rankers, such as {listed(map(visible, names[:3]))}, but at most "
+                f"{MOST_RANKERS}; is this the right column?"
+            )
+    bit = pl.when(pl.col("place") < depth).then(pl.lit(2, pl.Int64).pow(pl.col("place"))).otherwise(0)
+    key = ["draft", "experiment"]
+    teams = given.group_by(*key, "ranker_a").agg(team_a=bit.sum())
+    others = teams.rename({"ranker_a": "ranker_b", "team_a": "team_b"})
+    pairs = teams.join(others, on=key).filter(pl.col("ranker_a") < pl.col("ranker_b"))
+    alone = teams.filter(pl.len().over("draft") == 1)
+    alone = alone.with_columns(ranker_b=pl.lit(""), team_b=pl.lit(0, pl.Int64)).select(pairs.columns)
+    return pl.concat([pairs, alone])
+
+
+def against(rows: pl.DataFrame, control: str) -> pl.DataFrame:
+    """Return the rows of one test whose first ranker is the control: it is A, and each other ranker is B.
+
+    rows: of one test, in the form of `INTERLEAVED`; ranker_a and team_a of the result are those of control.
+
+    Rankings of one ranker alone are of the pair where a test has two rankers. Where it has more, nobody knows
+    which pair they were drafted for: they are left out, which favours no ranker.
+    """
+    names = pl.concat([rows["ranker_a"], rows["ranker_b"]]).unique()
+    others = names.filter(names.is_in(["", control]).not_())
+    if len(others) == 1:
+        other = pl.when(pl.col("ranker_a") == control).then(pl.lit(others[0])).otherwise(pl.lit(control))
+        rows = rows.with_columns(ranker_b=pl.when(pl.col("ranker_b") == "").then(other).otherwise("ranker_b"))
+    swap = {"ranker_a": "ranker_b", "ranker_b": "ranker_a", "team_a": "team_b", "team_b": "team_a"}
+    both = pl.concat([rows, rows.rename(swap).select(rows.columns)])
+    return both.filter(pl.col("ranker_a") == control, pl.col("ranker_b") != "")

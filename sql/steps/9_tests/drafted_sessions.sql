@@ -1,0 +1,30 @@
+-- one row per session on the first page of a query that is kept whose first search names rankers, while their test
+-- lasts: these rankers, and why the session does not count, if it does not
+WITH differing AS (
+    SELECT DISTINCT p.first_nr
+    FROM session_searches AS p
+    INNER JOIN searches_read AS r ON p.row_nr = r.row_nr
+    INNER JOIN searches_read AS b ON p.first_nr = b.row_nr
+    WHERE r.page = 1 AND coalesce(r.teams_fp, 0) <> coalesce(b.teams_fp, 0)
+)
+
+SELECT
+    s.first_nr,
+    s.list_fp,
+    CAST(user_digest(s.user_id) % $folds AS INTEGER) AS fold,
+    s.click_mask,
+    s.is_open,
+    r.teams_fp,
+    CASE
+        WHEN d.first_nr IS NOT NULL THEN 'searches differ in teams'
+        WHEN l.delivered_urls IS NOT NULL THEN 'a result is shown again'
+    END AS fault
+FROM sessions AS s
+INNER JOIN searches_read AS r ON s.first_nr = r.row_nr
+INNER JOIN draft_texts AS x ON r.teams_fp = x.teams_fp
+LEFT JOIN test_spans AS t ON x.experiment = t.experiment
+LEFT JOIN differing AS d ON s.first_nr = d.first_nr
+LEFT JOIN list_texts AS l ON s.list_fp = l.list_fp
+WHERE
+    s.page = 1 AND r.is_kept
+    AND (t.experiment IS NULL OR (r.time_ms >= t.since_ms AND r.time_ms < t.until_ms))

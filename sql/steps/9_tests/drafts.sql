@@ -1,0 +1,6 @@
+-- one row per experiment and list of rankers that a search names
+SELECT
+    teams_fp AS draft,
+    experiment,
+    teams
+FROM draft_texts
