@@ -40,6 +40,7 @@ PROPERTIES = {
     "outcomes": ("outcomes are counted", "no outcome is counted"),
     "tests": ("the log has A/B tests", "it has none"),
     "tests_of_clicks": ("the log has A/B tests, and clicks are all", ""),
+    "teams": ("searches name rankers", "they name none"),
     "every_visit": ("satisfied clicks or outcomes are counted", "only clicks and actions are counted"),
 }
 """Text of a condition that holds, and of one that does not."""

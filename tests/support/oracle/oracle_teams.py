@@ -4,7 +4,7 @@ Shares no code with the package.
 """
 
 from collections import Counter, defaultdict
-from itertools import combinations
+from itertools import combinations, product
 
 from support.oracle.oracle_arms import day_of, key_of
 from support.oracle.oracle_log import configuration_id, search_fault, to_search, user_digest, without_repeats
@@ -12,7 +12,7 @@ from support.oracle.oracle_signals import Event, counted_events, masks_of_sessio
 
 
 def draft_of(row):
-    """Return the experiment and rankers that a row names, and why they are of no use; None if it names none."""
+    """Return the experiment and rankers that a row names, or None; and why they are of no use."""
     teams = tuple(name or None for name in row.get("teams") or ())
     experiment = row.get("experiment", "variant")
     if not any(teams):
@@ -36,8 +36,33 @@ def lasts(spans, experiment, time):
 
 
 def interleaved(searches, clicks, settings, spans, is_kept=lambda *_: True):
-    """Return the rows of the table by key, and counts of searches and of sessions by (source, step, reason)."""
-    drafts, counts = defaultdict(list), Counter()
+    """Return the rows of the table by key, and counts of searches and sessions by (source, step, reason)."""
+    counts, rows, depth = Counter(), Counter(), max(settings["depth"])
+    drafts = drafts_of(searches, settings, counts)
+    usable, events, _, _ = counted_events(searches, clicks, settings)
+    events += [Event(one, time, url, "click", None) for one in usable for time, url in one.clicks]
+    named = {id(one): min(drafts[key_of(one)], key=as_text) for one in usable}
+    of_session = defaultdict(set)
+    for one in usable:
+        if one.page == 1:
+            of_session[session_of(one)].add(named[id(one)])
+    for begun, masks in masks_of_sessions(usable, events, settings):
+        draft, shown = named[id(begun)], without_repeats(begun.results)
+        if not draft or not is_kept(begun.market, begun.query) or not lasts(spans, draft[0], begun.timestamp):
+            continue
+        fault = "a result is shown again" if len(shown) < len(begun.results) else ""
+        fault = "searches differ in teams" if len(of_session[session_of(begun)]) > 1 else fault
+        counts["interleaved", "left out" if fault else "kept", fault] += 1
+        place = configuration_id(begun.market, begun.query, shown[:depth])
+        fold = user_digest(begun.user_id) % settings["folds"]
+        for pair, signal in product([] if fault else pairs_of(draft, depth), {"click", *masks}):
+            rows[(draft[0], *pair[:2], place, fold, *pair[2:], signal, masks.get(signal, 0))] += 1
+    return dict(rows), counts
+
+
+def drafts_of(searches, settings, counts):
+    """Return the drafts of all deliveries of a search by its key, and count the rows that name rankers."""
+    drafts = defaultdict(list)
     for row in searches:
         if search_fault(row, settings) is None:
             draft, fault = draft_of(row)
@@ -45,35 +70,12 @@ def interleaved(searches, clicks, settings, spans, is_kept=lambda *_: True):
             if draft or fault:
                 counts["teams", "read", ""] += 1
                 counts["teams", "rejected" if fault else "kept", fault or ""] += 1
-    usable, events, _, _ = counted_events(searches, clicks, settings)
-    events += [Event(one, time, url, "click", None) for one in usable for time, url in one.clicks]
-    named = {id(one): min(drafts[key_of(one)], key=as_text) for one in usable}
-    members = defaultdict(list)
-    for one in usable:
-        members[one.user_id, one.visit, one.market, one.query].append(one)
-    rows, depth = Counter(), max(settings["depth"])
-    for begun, masks in masks_of_sessions(usable, events, settings):
-        draft = named[id(begun)]
-        if (
-            draft is None
-            or not is_kept(begun.market, begun.query)
-            or not lasts(spans, draft[0], begun.timestamp)
-        ):
-            continue
-        own = members[begun.user_id, begun.visit, begun.market, begun.query]
-        shown = without_repeats(begun.results)
-        if any(named[id(one)] != draft for one in own if one.page == 1):
-            counts["interleaved", "left out", "searches differ in teams"] += 1
-        elif len(shown) < len(begun.results):
-            counts["interleaved", "left out", "a result is shown again"] += 1
-        else:
-            counts["interleaved", "kept", ""] += 1
-            place = configuration_id(begun.market, begun.query, shown[:depth])
-            fold = user_digest(begun.user_id) % settings["folds"]
-            for pair in pairs_of(draft, depth):
-                for signal, mask in {"click": 0, **masks}.items():
-                    rows[(draft[0], *pair[:2], place, fold, *pair[2:], signal, mask)] += 1
-    return dict(rows), counts
+    return drafts
+
+
+def session_of(search):
+    """Return what tells the session of a search from others."""
+    return search.user_id, search.visit, search.market, search.query
 
 
 def pairs_of(draft, depth):

@@ -140,7 +140,7 @@ ARM_USERS = Table(
 
 INTERLEAVED = Table(
     "interleaved",
-    "one row per interleaving test, two rankers of it, configuration, fold, results of each, signal and pattern",
+    "one row per interleaving test, two of its rankers, configuration, fold, places, signal and pattern",
     (
         Column("experiment", pl.String, "name of the test"),
         Column("ranker_a", pl.String, "the ranker whose name is first in order"),

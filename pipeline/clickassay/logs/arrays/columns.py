@@ -222,6 +222,12 @@ class Chunk:
         numbers = numbers_in(self.rows[name], absent)
         return numbers if self.usable is None else numbers[self.usable]
 
+    def lengths(self, name: str) -> Rows:
+        """Return the lengths of the lists of usable rows."""
+        chunks = self.rows[name].to_physical().get_chunks()
+        lengths = np.concatenate([np.diff(numbers_in(pl.Series(as_arrow(one).offsets))) for one in chunks])
+        return lengths if self.usable is None else lengths[self.usable]
+
     def ids(self, name: str) -> Rows:
         """Return the ids of usable rows: whole numbers as they are, texts by their fingerprints."""
         is_text = self.rows.schema[name] == pl.String

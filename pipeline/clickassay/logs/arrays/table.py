@@ -22,7 +22,7 @@ from clickassay.patterns.funnel import LogFunnel
 from clickassay.patterns.health import LogCounts
 from clickassay.patterns.interleaving import ranker_pairs
 from clickassay.patterns.sums import BY_DAY, Counted, Sums, WordLayout, added, dates, order_of, order_of_both
-from clickassay.patterns.table import ARM_TABLES, Pieces, StagedTable, give_back, smallest_digests, sum_by_key
+from clickassay.patterns.table import ARM_TABLES, Pieces, StagedTable, give_back, smallest_digests
 
 _PIECE = 10_000
 """Configurations whose texts are put together at a time: they then stay in the cache."""
@@ -302,20 +302,24 @@ def _interleaved(parts: Sequence[PatternCounts], configurations: "Configurations
         return None
     texts = counts[0].drafts.texts.with_row_index("draft").with_columns(pl.col("draft").cast(pl.Int32))
     pairs = ranker_pairs(texts, counts[0].layout.depth).sort("experiment", "ranker_a", "ranker_b")
-    of_parts = [frame for part in counts for frame in part.frames(configurations.rank)]
+    signals = pl.Enum(sorted({name for part in counts for name in part.sums}))
+    of_parts = [frame for part in counts for frame in part.frames(configurations.rank, signals)]
     if not of_parts:
         return Pieces(lambda: [])
     rows = pl.concat(of_parts).sort("place")
     places = range(_PIECE, len(configurations.digests) + _PIECE, _PIECE)
     ends = np.searchsorted(rows["place"].to_numpy(), places).tolist()
+    key = ["place", *INTERLEAVED.key[4:]]
 
     def pieces() -> Iterator[pl.DataFrame]:
-        for pair in pairs.partition_by("experiment", "ranker_a", "ranker_b", maintain_order=True):
+        names = ["experiment", "ranker_a", "ranker_b"]
+        for test, pair in pairs.group_by(names, maintain_order=True):
             for begin, end in pairwise([0, *ends]):
-                own = rows[begin:end].join(pair, on="draft")
+                own = rows[begin:end].join(pair, on="draft").group_by(key).agg(pl.col("sessions").sum())
+                own = own.sort(key)
                 ids = ids_of(configurations.digests[own["place"].to_numpy()]).alias("configuration_id")
-                named = own.select(pl.exclude("place", "draft"), ids)
-                yield sum_by_key(named, INTERLEAVED).sort(INTERLEAVED.key)
+                of_test = (pl.lit(name).alias(column) for column, name in zip(names, test, strict=True))
+                yield own.drop("place").with_columns(ids, *of_test)
 
     return Pieces(pieces)
 

@@ -137,9 +137,11 @@ class SearchReader:
             return None
         if TEAMS not in chunk.rows.columns:  # rows that a store kept before
             return np.full(chunk.height, NO_DRAFT, np.int32)
-        texts = chunk.texts("experiment", TEAMS, "results", rows=np.arange(chunk.height))
-        lengths = texts["results"].list.len().cast(pl.Int64).to_numpy()
-        return self._drafts.of_searches(chunk.numbers("teams_key"), texts, lengths)
+        return self._drafts.of_searches(
+            chunk.numbers("teams_key"),
+            lambda new: chunk.texts("experiment", TEAMS, rows=new),
+            chunk.lengths("results"),
+        )
 
     def _keep_empty(self, rows: pl.DataFrame, codes: Codes) -> None:
         """Keep searches without results on a first page: in an A/B test they are sessions without a click."""

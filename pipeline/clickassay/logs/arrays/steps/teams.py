@@ -1,7 +1,7 @@
 """Which ranker gave each result of an interleaved list, and the counts of these sessions."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -50,13 +50,13 @@ class Drafts:
         """Return experiment and teams by number."""
         return self._texts.all()
 
-    def of_searches(self, keys: Keys, texts: pl.DataFrame, lengths: Rows) -> Small:
+    def of_searches(self, keys: Keys, texts: Callable[[Rows], pl.DataFrame], lengths: Rows) -> Small:
         """Return the drafts of searches; `NO_DRAFT` where they have none, or none of use, which is counted.
 
-        texts: experiment and teams of the searches.
-        lengths: numbers of their results.
+        texts: gives experiment and teams of some of the searches.
+        lengths: how many results each has.
         """
-        read = self._read.get_or_add(keys, lambda rows: self._learn(texts[rows]))
+        read = self._read.get_or_add(keys, lambda rows: self._learn(texts(rows)))
         drafts: Small = self._meant.values.take(read)
         named = np.flatnonzero(drafts != NO_DRAFT)
         of_named = drafts[named]
@@ -177,10 +177,11 @@ class TeamCounts:
         words = self.layout.packed(pairs, searches.bucket.take(rows) % self._folds, masks[place])
         self.sums.setdefault(signal, Sums(self.layout)).add(counted(words))
 
-    def frames(self, rank: Small) -> Iterator[pl.DataFrame]:
+    def frames(self, rank: Small, signals: pl.Enum) -> Iterator[pl.DataFrame]:
         """Yield place, draft, fold, signal, click_mask and sessions; they are then no longer held.
 
         rank: place of the configuration by list; below 0 for lists that do not count.
+        signals: type of the names of signals.
         """
         of_signals = (
             (name, table) for name, sums in self.sums.items() for table in sums.tables(drained=True)
@@ -194,4 +195,5 @@ class TeamCounts:
                 "click_mask": masks,
                 "sessions": table.sessions.astype(np.int64),
             }
-            yield pl.DataFrame(columns).with_columns(signal=pl.lit(signal)).filter(pl.col("place") >= 0)
+            frame = pl.DataFrame(columns).with_columns(signal=pl.lit(signal, signals))
+            yield frame.filter(pl.col("place") >= 0)
