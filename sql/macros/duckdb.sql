@@ -139,6 +139,11 @@ CREATE OR REPLACE TEMP MACRO holds_unnormalised_url(urls) AS len(list_filter(url
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\', '\\'), chr(31), '\u');
 CREATE OR REPLACE TEMP MACRO joined(texts) AS array_to_string(texts, chr(31));
 
+-- a number for an experiment and a list of the ranker of each result, as they are read
+CREATE OR REPLACE TEMP MACRO draft_fingerprint(experiment, names) AS CASE
+    WHEN names IS NOT NULL THEN CAST(hash(experiment, names) >> 1 AS BIGINT)
+END;
+
 -- whether a list names a ranker; a text for an experiment and such a list, in which an empty name is none
 CREATE OR REPLACE TEMP MACRO names_any(names) AS coalesce(len(list_filter(names, lambda x: x <> '')) > 0, FALSE);
 CREATE OR REPLACE TEMP MACRO draft_text(experiment, names) AS

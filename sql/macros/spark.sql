@@ -143,6 +143,9 @@ CREATE OR REPLACE TEMP MACRO holds_unnormalised_url(urls) AS exists(urls, url ->
 CREATE OR REPLACE TEMP MACRO joinable(x) AS replace(replace(x, '\\', '\\\\'), char(31), '\\u');
 CREATE OR REPLACE TEMP MACRO joined(texts) AS array_join(texts, char(31));
 
+-- a number for an experiment and a list of the ranker of each result, as they are read
+CREATE OR REPLACE TEMP MACRO draft_fingerprint(experiment, names) AS CASE WHEN names IS NOT NULL THEN xxhash64(coalesce(experiment, ''), transform(names, x -> coalesce(x, ''))) END;
+
 -- whether a list names a ranker; a text for an experiment and such a list, in which an empty name is none
 CREATE OR REPLACE TEMP MACRO names_any(names) AS coalesce(exists(names, x -> x <> ''), FALSE);
 CREATE OR REPLACE TEMP MACRO draft_text(experiment, names) AS joined(transform(concat(array(experiment), names), x -> coalesce(joinable(x), '')));

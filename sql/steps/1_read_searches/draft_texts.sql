@@ -1,9 +1,31 @@
--- one row per experiment and list of rankers, in the order of results, that a search names
+-- one row per experiment and list of rankers, in the order of results, that usable searches name: as a text, and
+-- whether there is an experiment
+WITH examples AS (
+    -- the ids first: then the texts of few searches are read
+    SELECT
+        teams_fp,
+        min(search_fp) AS search_fp
+    FROM searches_read
+    WHERE reason IS NULL AND teams_fp IS NOT NULL
+    GROUP BY teams_fp
+),
+
+named AS (
+    SELECT
+        s.teams_fp,
+        s.experiment,
+        s.teams,
+        draft_text(s.experiment, s.teams) AS draft
+    FROM fingerprinted_searches AS s
+    SEMI JOIN examples AS e ON s.search_fp = e.search_fp AND s.teams_fp = e.teams_fp
+    WHERE names_any(s.teams)
+)
+
 SELECT
-    text_fingerprint(draft) AS teams_fp,
+    teams_fp,
     min(draft) AS draft,
     min(experiment) AS experiment,
-    min(teams) AS teams
-FROM fingerprinted_searches
-WHERE draft IS NOT NULL AND experiment <> ''
-GROUP BY text_fingerprint(draft)
+    min(teams) AS teams,
+    coalesce(min(experiment), '') <> '' AS has_test
+FROM named
+GROUP BY teams_fp

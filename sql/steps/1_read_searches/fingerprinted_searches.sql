@@ -31,7 +31,6 @@ named AS (
         experiment,
         variant,
         teams,
-        CASE WHEN $has_teams AND names_any(teams) THEN draft_text(experiment, teams) END AS draft,
         id_fingerprint(search_id) AS search_fp,
         id_fingerprint(user_id) AS user_fp,
         query_fingerprint(market, query) AS query_fp,
@@ -53,12 +52,8 @@ SELECT
     experiment,
     variant,
     teams,
-    draft,
-    CASE
-        WHEN draft IS NULL THEN NULL
-        WHEN coalesce(experiment, '') = '' THEN 'null experiment'
-        WHEN length_of(teams) <> n_results THEN 'another number than results'
-    END AS teams_fault,
+    CASE WHEN $has_teams THEN draft_fingerprint(experiment, teams) END AS teams_fp,
+    $has_teams AND coalesce(length_of(teams) = n_results, FALSE) AS teams_fit,
     search_fp,
     user_fp,
     query_fp,

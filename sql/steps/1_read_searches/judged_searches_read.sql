@@ -13,8 +13,8 @@ WITH marked AS (
         s.page,
         s.experiment,
         s.variant,
-        s.draft,
-        s.teams_fault,
+        s.teams_fp,
+        s.teams_fit,
         s.reason,
         k.query_fp IS NOT NULL AS is_kept
     FROM searches_to_read AS s
@@ -36,7 +36,7 @@ SELECT
     -- the arm of an A/B test, where searches say it
     CASE WHEN $arms_by_search AND experiment <> '' AND variant <> '' THEN experiment END AS experiment,
     CASE WHEN $arms_by_search AND experiment <> '' AND variant <> '' THEN variant END AS variant,
-    CASE WHEN teams_fault IS NULL THEN text_fingerprint(draft) END AS teams_fp,
-    teams_fault,
+    teams_fp,
+    teams_fit,
     reason
 FROM marked

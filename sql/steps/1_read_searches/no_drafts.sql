@@ -1,8 +1,9 @@
 -- no row: no search names a ranker
 SELECT
-    list_fp AS teams_fp,
-    draft,
+    teams_fp,
+    experiment AS draft,
     experiment,
-    teams
+    teams,
+    FALSE AS has_test
 FROM fingerprinted_searches
 WHERE FALSE

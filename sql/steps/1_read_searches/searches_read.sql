@@ -14,7 +14,7 @@ SELECT
     -- the arm of an A/B test, where searches say it
     CASE WHEN $arms_by_search AND experiment <> '' AND variant <> '' THEN experiment END AS experiment,
     CASE WHEN $arms_by_search AND experiment <> '' AND variant <> '' THEN variant END AS variant,
-    CASE WHEN teams_fault IS NULL THEN text_fingerprint(draft) END AS teams_fp,
-    teams_fault,
+    teams_fp,
+    teams_fit,
     reason
 FROM searches_to_read

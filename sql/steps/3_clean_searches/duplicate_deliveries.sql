@@ -13,7 +13,7 @@ WITH repeats AS (
         d.draft
     FROM usable_searches AS s
     SEMI JOIN repeated_ids AS i ON s.search_fp = i.search_fp
-    LEFT JOIN draft_texts AS d ON s.teams_fp = d.teams_fp
+    LEFT JOIN draft_texts AS d ON s.teams_fp = d.teams_fp AND s.teams_fit AND d.has_test
 ),
 
 named AS (

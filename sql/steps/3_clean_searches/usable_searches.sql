@@ -13,6 +13,7 @@ SELECT
     user_id,
     experiment,
     variant,
-    teams_fp
+    teams_fp,
+    teams_fit
 FROM searches_read
 WHERE reason IS NULL

@@ -10,10 +10,10 @@ WITH still_open AS (
         r.is_kept,
         coalesce(r.experiment, d.experiment) AS experiment,
         r.variant,
-        d.draft
+        d.teams_fp
     FROM searches_read AS r
     SEMI JOIN open_searches AS c ON r.row_nr = c.row_nr
-    LEFT JOIN draft_texts AS d ON r.teams_fp = d.teams_fp AND r.is_kept
+    LEFT JOIN draft_texts AS d ON r.teams_fp = d.teams_fp AND r.teams_fit AND d.has_test AND r.is_kept
 )
 
 SELECT
@@ -27,7 +27,7 @@ SELECT
     s.page,
     min(o.variant) AS variant,
     min(o.experiment) AS experiment,
-    min(CASE WHEN s.draft = o.draft THEN s.teams END) AS teams
+    min(CASE WHEN s.teams_fp = o.teams_fp THEN s.teams END) AS teams
 FROM fingerprinted_searches AS s
 -- at most one row of still_open: of repeated deliveries only one is in a session
 INNER JOIN still_open AS o

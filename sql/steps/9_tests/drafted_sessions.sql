@@ -1,11 +1,20 @@
 -- one row per session on the first page of a query that is kept whose first search names rankers, while their test
 -- lasts: these rankers, and why the session does not count, if it does not
-WITH differing AS (
-    SELECT DISTINCT p.first_nr
+WITH of_searches AS (
+    SELECT
+        p.first_nr,
+        coalesce(d.draft, '') AS draft
     FROM session_searches AS p
     INNER JOIN searches_read AS r ON p.row_nr = r.row_nr
-    INNER JOIN searches_read AS b ON p.first_nr = b.row_nr
-    WHERE r.page = 1 AND coalesce(r.teams_fp, 0) <> coalesce(b.teams_fp, 0)
+    LEFT JOIN draft_texts AS d ON r.teams_fp = d.teams_fp AND r.teams_fit AND d.has_test
+    WHERE r.page = 1
+),
+
+differing AS (
+    SELECT first_nr
+    FROM of_searches
+    GROUP BY first_nr
+    HAVING min(draft) <> max(draft)
 )
 
 SELECT
@@ -21,7 +30,7 @@ SELECT
     END AS fault
 FROM sessions AS s
 INNER JOIN searches_read AS r ON s.first_nr = r.row_nr
-INNER JOIN draft_texts AS x ON r.teams_fp = x.teams_fp
+INNER JOIN draft_texts AS x ON r.teams_fp = x.teams_fp AND r.teams_fit AND x.has_test
 LEFT JOIN test_spans AS t ON x.experiment = t.experiment
 LEFT JOIN differing AS d ON s.first_nr = d.first_nr
 LEFT JOIN list_texts AS l ON s.list_fp = l.list_fp

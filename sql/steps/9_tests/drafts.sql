@@ -4,3 +4,4 @@ SELECT
     experiment,
     teams
 FROM draft_texts
+WHERE has_test

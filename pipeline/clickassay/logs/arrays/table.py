@@ -317,7 +317,8 @@ def _interleaved(parts: Sequence[PatternCounts], configurations: "Configurations
             for begin, end in pairwise([0, *ends]):
                 own = rows[begin:end].join(pair, on="draft").group_by(key).agg(pl.col("sessions").sum())
                 own = own.sort(key)
-                ids = ids_of(configurations.digests[own["place"].to_numpy()]).alias("configuration_id")
+                digests, place = np.unique(own["place"].to_numpy(), return_inverse=True)
+                ids = ids_of(configurations.digests[digests]).gather(place).alias("configuration_id")
                 of_test = (pl.lit(name).alias(column) for column, name in zip(names, test, strict=True))
                 yield own.drop("place").with_columns(ids, *of_test)
 

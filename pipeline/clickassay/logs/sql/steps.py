@@ -179,14 +179,14 @@ _AMBIGUOUS_IDS_READ = (*_AMBIGUOUS_IDS, Step("known_ambiguous_ids", "view", _IDS
 
 READ = (
     Step("fingerprinted_searches", "view", _READ),
-    Step("draft_texts", "stage", _READ, _TEAMS),
-    Step("draft_texts", "view", _READ, If("teams", so=False), "no_drafts"),
     Step("searches_to_read", "view", _READ, stem="all_searches"),
     Step("query_texts", "stage", _READ, _ONLY_JUDGED, "query_texts_of_searches"),
     Step("judged_queries_shown", "stage", _READ, _ONLY_JUDGED),
     Step("placeholder_lists", "stage", _READ, _ONLY_JUDGED),
     Step("searches_read", "stage", _READ, _ONLY_JUDGED, "judged_searches_read"),
     Step("searches_read", "stage", _READ, _EVERY_QUERY),
+    Step("draft_texts", "stage", _READ, _TEAMS),
+    Step("draft_texts", "view", _READ, If("teams", so=False), "no_drafts"),
 )
 
 NORMALISE_URLS = (
