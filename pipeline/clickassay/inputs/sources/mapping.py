@@ -123,7 +123,7 @@ def _unread_arms(what: str) -> frozenset[str]:
     """Return the keys of columns of a table that tell arms apart and are never read."""
     if what not in ("searches", "clicks"):
         return frozenset()
-    return _ARMS.difference(*map(_keys, OF_TESTS if what == "searches" else ()))
+    return _ARMS.difference(*map(_keys, (*OF_TESTS, "team") if what == "searches" else ()))
 
 
 def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:

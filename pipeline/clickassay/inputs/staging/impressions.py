@@ -199,7 +199,7 @@ class _Halves:
         """Write the searches and clicks of rows; return whether the rows of each search were met together."""
         self.counts: Rows = Counter()
         self._writers: dict[str, pq.ParquetWriter] = {}
-        rows = rows.drop(one for one in OF_TESTS if one not in self._shared)
+        rows = rows.drop(one for one in (*OF_TESTS, "team") if one not in self._columns)
         keys = keys_of(rows.collect_schema(), ("search_id", "url", *self._shared))
         left: pl.DataFrame | None = None
         try:
@@ -237,7 +237,11 @@ class _Halves:
         """Write the searches that have ended, and return the rows of all others."""
         shown, left = ShownRows.of(rows, reach)
         searches, counted = shown.searches(
-            self._first, self._lists, has_pages=self._has_pages, shared=self._shared
+            self._first,
+            self._lists,
+            has_pages=self._has_pages,
+            has_teams="team" in self._columns,
+            shared=self._shared,
         )
         self.counts.update(counted)
         self._append("searches", searches)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clickassay.core.errors import EngineError
 from clickassay.core.numbering import Growing, Keys, Numbers
-from clickassay.inputs.columns import ACTIONS_SHOWN
+from clickassay.inputs.columns import ACTIONS_SHOWN, TEAMS
 
 REPEATED = "delivered again"
 GAP = "below a missing position"
@@ -131,11 +131,12 @@ class ShownRows:
         return cls(rows, order, at, search, page, position, url, here, alike & ~disputed, disputed)
 
     def searches(
-        self, first: int, lists: DistinctLists, *, has_pages: bool, shared: Sequence[str]
+        self, first: int, lists: DistinctLists, *, has_pages: bool, has_teams: bool, shared: Sequence[str]
     ) -> tuple[pa.Table, dict[tuple[str, str], int]]:
         """Return searches with the numbers of their lists, and rows by step and reason of the funnel.
 
         first: the first position, 0 or 1.
+        has_pages, has_teams: whether the input has pages, and rankers of results.
         shared: the columns of the input in which all rows of a search agree.
         """
         kept = self.here & ~self.repeated & ~self.disputed
@@ -172,7 +173,9 @@ class ShownRows:
         before *= 2
         before += 1
         keys = self._sums(results * before.view(np.uint64))[usable]
-        numbers = lists.numbers_of(keys, tops, lambda rows: self._lists(listed, usable[rows]))
+        numbers = lists.numbers_of(keys, tops, lambda rows: self._lists("url", listed, usable[rows]))
+        if has_teams:
+            found = found.with_columns(self._lists("team", listed, np.arange(len(self.at))).alias(TEAMS))
         return found[usable].with_columns(results=pl.Series(numbers)).to_arrow(compat_level=NO_COPY), counts
 
     def _sums(self, values: Keys) -> Keys:
@@ -200,11 +203,11 @@ class ShownRows:
         among[searches] = True
         return among[self.search]
 
-    def _lists(self, listed: Bools, searches: Integers) -> pl.Series:
-        """Return the lists of searches, which are in order."""
+    def _lists(self, column: str, listed: Bools, searches: Integers) -> pl.Series:
+        """Return the texts of a column for the results of searches, which are in order."""
         places = np.flatnonzero(listed & self._are_among(searches))
         sizes = np.bincount(self.search[places], minlength=len(self.at))[searches]
-        texts = self.rows["url"][self._rows(places)].to_arrow(compat_level=NO_COPY)
+        texts = self.rows[column][self._rows(places)].to_arrow(compat_level=NO_COPY)
         ends = pl.Series(np.cumsum(np.append(0, sizes)))  # an array of NumPy makes Arrow import pandas
         return pl.Series(pa.LargeListArray.from_arrays(ends.to_arrow(), texts))
 

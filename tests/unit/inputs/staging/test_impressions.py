@@ -196,6 +196,34 @@ def test_rows_of_a_search_have_one_variant_or_the_search_is_ambiguous(tmp_path_f
     assert refused == 3 * sum(len(names) > 1 for names in said.values())
 
 
+@given(
+    teams=st.lists(
+        st.lists(st.sampled_from([None, "", "old", "new"]), min_size=1, max_size=4), min_size=1, max_size=5
+    ),
+    mixed=st.booleans(),
+    repeated=st.booleans(),
+    batch=st.sampled_from([2, 1000]),
+)
+def test_rankers_of_results_lie_in_lists_as_the_results_do(tmp_path_factory, teams, mixed, repeated, batch):
+    rows = [
+        shown(number, place, f"d{place}", clicked=True, team=team, experiment="t")
+        for number, some in enumerate(teams)
+        for place, team in enumerate(some, 1)
+    ]
+    gap = [shown(number, len(some) + 2, "below", clicked=False) for number, some in enumerate(teams)]
+    order = (lambda row: row["position"]) if mixed else (lambda row: row["search_id"])
+    file = tmp_path_factory.mktemp("rows") / "shown.parquet"
+    every = sorted([*rows, *(rows if repeated else []), *gap], key=order)
+    pl.DataFrame(every, schema_overrides={"team": pl.String}, infer_schema_length=None).write_parquet(file)
+    with pytest.MonkeyPatch.context() as patch, scratch():
+        patch.setattr(impressions, "BATCH", batch)
+        half = open_log(Sources(file), Settings()).searches
+        found = half.frame.select("search_id", "teams", pl.col("results").list.len()).collect()
+    assert "teams" in half.columns
+    assert {row[0]: row[1] for row in found.iter_rows()} == dict(enumerate(teams))
+    assert {row[0]: row[2] for row in found.iter_rows()} == {n: len(some) for n, some in enumerate(teams)}
+
+
 def write(folder, rows, name="shown.parquet"):
     pl.DataFrame(rows).write_parquet(folder / name)
     return folder / name
