@@ -29,7 +29,7 @@ def test_rows_come_in_the_canonical_types(tmp_path):
         {
             "search_id": pl.Int64, "user_id": pl.Int64, "query": pl.String, "timestamp": pl.Int64,
             "results": pl.List(pl.String), "market": pl.String, "page": pl.Int64,
-            "variant": pl.String, "experiment": pl.String,
+            "variant": pl.String, "experiment": pl.String, "teams": pl.List(pl.String),
         }
     )  # fmt: skip
     assert frame.row(0) == (1, 2, "Q", NOON_MS, ["a", "b"], "all", 1, None, "variant")
