@@ -26,6 +26,7 @@ FUNNEL_MODULES = (
     *("patterns/funnel.py", "judgments/prepare.py", "metrics/scoring.py"),
     *("inputs/staging/impressions.py", "inputs/staging/lists.py", "judgments/scores.py"),
     *("logs/outcomes.py", "logs/assignments.py", "logs/grow.py", "logs/arrays/steps/signals.py"),
+    "logs/arrays/steps/teams.py",
 )
 
 

@@ -32,7 +32,7 @@ def test_rows_come_in_the_canonical_types(tmp_path):
             "variant": pl.String, "experiment": pl.String, "teams": pl.List(pl.String),
         }
     )  # fmt: skip
-    assert frame.row(0) == (1, 2, "Q", NOON_MS, ["a", "b"], "all", 1, None, "variant")
+    assert frame.row(0) == (1, 2, "Q", NOON_MS, ["a", "b"], "all", 1, None, "variant", None)
 
 
 def write_csv(frame, file):
