@@ -9,6 +9,7 @@ import pytest
 
 import clickassay as ca
 from clickassay.api.run import RunResult
+from clickassay.core.contracts.patterns import INTERLEAVED
 from clickassay.core.contracts.run import TABLES_OF_TESTS
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import silent
@@ -156,7 +157,7 @@ def test_one_test_is_shown_in_full(run, tmp_path):
     assert [one["variant"] for one in told["tests"]] == ["bad", "good"]
     assert len(told["experiments"]) == run.test("ranker").tables["experiments"].height
     assert tiny.said_by("experiments", place, "--name", "ranker", "--csv").startswith("experiment,variant,")
-    assert "no A/B test 'rank'; did you mean ranker" in tiny.refusal("experiments", place, "--name", "rank")
+    assert "no test 'rank'; did you mean ranker" in tiny.refusal("experiments", place, "--name", "rank")
     assert "--name shows a test of one run" in tiny.refusal("experiments", place, place, "--name", "ranker")
 
 
@@ -301,3 +302,43 @@ def test_rankings_are_cut_to_the_depth_of_the_headline(world, run):
         rows.filter(metric="UCTR", variant="good").select(means).row(0) for rows in (run.experiments, found)
     )
     assert all(0 < first < every for first, every in zip(cut, whole, strict=True))
+
+
+def mixed(table):
+    """Return the table with an interleaved test: of each session, either ranker has the odd places."""
+    odd = sum(1 << place for place in range(0, table.stored_depth, 2))
+    teams = pl.DataFrame({"team_a": [odd, odd << 1], "team_b": [odd << 1, odd], "at": [0, 1]})
+    patterns = table.patterns.with_row_index("row")
+    rows = patterns.join(teams, how="cross").with_columns(
+        experiment=pl.lit("mixed"), ranker_a=pl.lit("new"), ranker_b=pl.lit("old"), signal=pl.lit("click"),
+        sessions=(pl.col("sessions") + (pl.col("row") + pl.col("at")) % 2) // 2,
+    )  # fmt: skip
+    return replace(
+        table, interleaved=INTERLEAVED.canonical(rows.filter(pl.col("sessions") > 0).drop("at", "row"))
+    )
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_an_interleaved_test_stands_beside_a_b_tests(world, tmp_path, is_alone):
+    table = mixed(bare(world) if is_alone else world.table)
+    run = made(world, table=table, test=(*(() if is_alone else SHARES), "mixed.control=old"))
+    rows = run.experiments.filter(kind_of_test="interleaved")
+    sums = run.experiment_preferences.filter(split="all")
+    assert sums["sessions"].to_list() == [
+        table.interleaved.filter((pl.col("click_mask") & ((1 << K) - 1)) > 0)["sessions"].sum()
+    ]
+    assert rows.filter(metric="preference")["difference"].to_list() == sums["preference"].to_list()
+    assert rows.filter(kind="editorial", metric="NDCG")["difference"].is_not_null().all()
+    assert run.experiments["kind_of_test"].n_unique() == (1 if is_alone else 2)
+    place = run.save(tmp_path / "run")
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert '<section id="interleaved">' in page
+    assert ('<section id="tests">' in page) is not is_alone
+    assert "1 interleaved test (“mixed”): Users " in page
+    summary = json.loads((place / "summary.json").read_text(encoding="utf-8"))
+    assert [one["experiment"] for one in summary["experiments"]][-1] == "mixed"
+    said = tiny.said_by("experiments", place, "--name", "mixed")
+    assert said.startswith("“mixed”: Users ")
+    assert "Preference by class of queries" in said
+    again = ca.open_run(place)
+    assert again["experiment_preferences"].equals(run["experiment_preferences"])

@@ -32,13 +32,14 @@ class LogTestResult(Result):
     @property
     def facts(self) -> dict[str, Any]:
         """The content of the JSON document: the verdicts in words, and the tables."""
-        return {"tests": [one.entry for one in self.tests.tests]} | {
+        kinds = self.tests.kinds
+        return {"tests": [one.entry for kind in kinds for one in kind.tests]} | {
             name: rows.to_dicts() for name, rows in self.tables.items()
         }
 
     def parts(self) -> Iterator[Part]:
         """Yield the verdicts, what to do about the data, and the tables."""
-        section = tests_section(self.tests)
-        yield from (*section.reading, *section.folded_reading)
-        for table in section.folded:
-            yield from on_screen(table)
+        for section in map(tests_section, self.tests.kinds):
+            yield from (*section.reading, *section.folded_reading)
+            for table in section.folded:
+                yield from on_screen(table)

@@ -257,7 +257,7 @@ class RunResult(Result):
     @property
     def summary(self) -> dict[str, Any]:
         """The content of ``summary.json`` (docs/reference/summary.md)."""
-        entries = [one.entry for one in self._tests.tests]
+        entries = [one.entry for kind in self._tests.kinds for one in kind.tests]
         return summary(self._findings, self._advice, self.found_run.days, entries)
 
     @property
@@ -364,8 +364,9 @@ class RunResult(Result):
                 yield from scale_sentences(self.found_run, self._findings)
                 if (more := len(rankings[0].competitors) - _MOST_METRICS) > 0:
                     yield f"The report has {plural(more, 'more metric')}."
-        yield from self._tests.lines
-        yield from islice(self._tests.problems, _MOST_CHECKS)
+        for kind in self._tests.kinds:
+            yield from kind.lines
+            yield from islice(kind.problems, _MOST_CHECKS)
         health = self._findings.health
         is_said = self._advice.kind == "log_at_fault" and not self.found_run.undecided
         if is_said and health[0].example:  # which the page does not show

@@ -5,7 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.core.contracts.patterns import ARM_PATTERNS, ARMS
+from clickassay.core.contracts.form import Table
+from clickassay.core.contracts.patterns import ARM_PATTERNS, ARMS, INTERLEAVED
 from clickassay.patterns.table import ARM_TABLES, AnyTable, Pieces, sum_by_key
 
 CLICK = "click"
@@ -55,6 +56,13 @@ def arms_of(table: AnyTable[Any]) -> ArmTables | None:
     arms, outcomes, patterns, users = (getattr(table, name) for name in ARM_TABLES)
     if arms is None or outcomes is None or patterns is None or users is None:
         return None
-    if isinstance(patterns, Pieces):
-        patterns = pl.concat(ARM_PATTERNS.in_order(patterns))
-    return ArmTables(arms, outcomes, patterns, users)
+    return ArmTables(arms, outcomes, _whole(patterns, ARM_PATTERNS), users)
+
+
+def interleaved_of(table: AnyTable[Any]) -> pl.DataFrame | None:
+    """Return the sessions of a pattern table on rankings that mix rankers; None where its log has none."""
+    return None if table.interleaved is None else _whole(table.interleaved, INTERLEAVED)
+
+
+def _whole(rows: pl.DataFrame | Pieces, form: Table) -> pl.DataFrame:
+    return pl.concat(form.in_order(rows)) if isinstance(rows, Pieces) else rows

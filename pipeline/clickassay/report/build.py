@@ -148,7 +148,7 @@ def build_report(run: Run, claims: Findings, tests: ShownTests | None = None) ->
         *(() if claims.health else health),
         provenance_section(run),
     )
-    own = () if tests.section is None else (tests.section,)
+    own = tests.sections
     main = (*map(briefly, decisive), *own, *map(briefly, further))
     return Report(
         about(run), decision.sentence, decision.scope, decision.paragraphs, decision.next_step,

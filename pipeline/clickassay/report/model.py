@@ -127,10 +127,10 @@ class StudyReport:
 
 @dataclass(frozen=True)
 class ShownTests:
-    """What a report says of the A/B tests of its log."""
+    """What a report says of the tests of its log."""
 
     lines: tuple[str, ...] = ()  # Of the first screen.
-    section: Section | None = None  # None where the log has no test.
+    sections: tuple[Section, ...] = ()  # One for each kind of tests that the log has.
     entries: tuple[Mapping[str, Any], ...] = ()  # Of ``summary.json``.
 
 

@@ -10,11 +10,17 @@ _TEST = (
     Column("variant", pl.String, "its treatment; null in a sheet"),
 )
 
+AB, INTERLEAVED = "ab", "interleaved"
+"""Kinds of tests: users see one of the arms, or rankings that mix the results of two rankers."""
+
+_KIND = Column("kind_of_test", pl.String, "`ab`, or `interleaved`: rankings mixed two rankers")
+
 EXPERIMENTS = Table(
     "experiments",
     "one row per test and metric: the difference of treatment and control",
     (
         *_TEST,
+        _KIND,
         Column("control", pl.String, "arm that it is compared with; null in a sheet"),
         Column("group", pl.String, "idea that it belongs to; else its own name"),
         Column("depth", pl.Int32, "k, the cut of results and clicks; null in a sheet"),
@@ -46,7 +52,7 @@ EXPERIMENTS = Table(
         Column("reason", pl.String, "what the verdict rests on, or why there is none"),
         CAUTION,
     ),
-    ("experiment", "variant", "depth", "judge", "kind", "metric"),
+    ("experiment", "variant", "kind_of_test", "depth", "judge", "kind", "metric"),
 )  # fmt: skip
 
 EXPERIMENT_CHECKS = Table(
@@ -54,15 +60,37 @@ EXPERIMENT_CHECKS = Table(
     "one row per test and check of its data",
     (
         *_TEST,
+        _KIND,
         Column(
-            "check", pl.String, "`sample_ratio`, `two_variants`, `folds`, `short_lists`, `split` or `ends`"
+            "check", pl.String,
+            "`sample_ratio`, `two_variants`, `folds`, `short_lists`, `split`, `ends`; interleaved: "
+            "`first_places`, `other_rankers`, `places`, `folds`, `ends`",
         ),
         Column("value", pl.Float64, "the number that is checked"),
         Column("limit", pl.Float64, "its limit"),
         Column("status", pl.String, "ok, caution, finding (no verdict) or too few"),
         Column("remedy", pl.String, "what to do; '' if nothing"),
     ),
-    ("experiment", "variant", "check"),
+    ("experiment", "variant", "kind_of_test", "check"),
+)  # fmt: skip
+
+EXPERIMENT_PREFERENCES = Table(
+    "experiment_preferences",
+    "one row per interleaved test, signal and class of queries",
+    (
+        *_TEST,
+        Column("control", pl.String, "the other ranker"),
+        Column("depth", pl.Int32, "k, the cut of results and clicks"),
+        Column("signal", pl.String, "click, or another"),
+        Column("split", pl.String, "`all`, `length` or `frequency`"),
+        Column("class", pl.String, "class of the split"),
+        Column("sessions", pl.Int64, "those with it on a result of either ranker"),
+        Column("preferred_control", pl.Int64, "of those, with more results of control"),
+        Column("preferred", pl.Int64, "with more of the treatment"),
+        *with_interval("preference", "their difference, over sessions; -1..1"),
+        Column("p_value", pl.Float64, "two-sided p-value of no preference; 0..1"),
+    ),
+    ("experiment", "variant", "depth", "signal", "split", "class"),
 )
 
 EXPERIMENT_JUDGES = Table(

@@ -25,6 +25,7 @@ from clickassay.core.contracts.correlation import (
 from clickassay.core.contracts.experiments import (
     EXPERIMENT_CHECKS,
     EXPERIMENT_JUDGES,
+    EXPERIMENT_PREFERENCES,
     EXPERIMENT_TO_JUDGE,
     EXPERIMENTS,
 )
@@ -119,7 +120,9 @@ ANALYSED_TABLES = (
 RUN_TABLES = (*ANALYSED_TABLES, RANKING, CLAIMS, VERDICT, SIGNAL_CORRELATIONS)
 """The tables of a run folder: each as ``<name>.parquet`` and in ``run.duckdb`` (method 10)."""
 
-TABLES_OF_TESTS = (EXPERIMENTS, EXPERIMENT_CHECKS, EXPERIMENT_JUDGES, EXPERIMENT_TO_JUDGE)
+TABLES_OF_TESTS = (
+    EXPERIMENTS, EXPERIMENT_CHECKS, EXPERIMENT_JUDGES, EXPERIMENT_TO_JUDGE, EXPERIMENT_PREFERENCES,
+)  # fmt: skip
 """The tables that a run has besides, if its log has A/B tests; read without rows if it has none."""
 
 LAYOUT = 12

@@ -103,7 +103,7 @@ def _named(signal: str) -> list[str]:
     return names if signal == CLICK else [signal_metric(name, signal) for name in names]
 
 
-def _grid(sizes: Sequence[int], axes: Sequence[Integers], values: NDArray[Any]) -> Floats:
+def grid(sizes: Sequence[int], axes: Sequence[Integers], values: NDArray[Any]) -> Floats:
     """Return the sums of (R,) values by cell; axes are the (R,) numbers of the cells."""
     cells = np.ravel_multi_index(tuple(axes), tuple(sizes)) if len(values) else np.zeros(0, np.int64)
     return np.bincount(cells, values, int(np.prod(sizes))).astype(np.float64).reshape(sizes)
@@ -129,7 +129,7 @@ class Arms:
         self.arm, self.fold, self.count = self._columns(self.patterns)
         own = (self.patterns["signal"] == CLICK).to_numpy()
         # (2, L) sessions by ranking
-        self.sessions = _grid((2, len(self.lists)), (self.arm[own], self.list[own]), self.count[own])
+        self.sessions = grid((2, len(self.lists)), (self.arm[own], self.list[own]), self.count[own])
 
     def _columns(self, rows: pl.DataFrame) -> tuple[Integers, Integers, Floats]:
         arm = (rows["variant"] == self.variant).to_numpy().astype(np.int64)
@@ -149,7 +149,7 @@ class Arms:
             days.to_physical().cast(pl.Int64).fill_null(NO_DAY).to_numpy()
             for days in (self.days, rows["day"])
         )
-        return _grid((2, len(every), USER_FOLDS), (arm, np.searchsorted(every, own), fold), values)
+        return grid((2, len(every), USER_FOLDS), (arm, np.searchsorted(every, own), fold), values)
 
     @cached_property
     def by_day(self) -> Floats:
@@ -181,7 +181,7 @@ class Arms:
     def short(self) -> Floats:
         """(2, F) sessions on rankings with too few results for the depth, or with none."""
         own = (self.patterns["signal"] == CLICK).to_numpy()
-        full = _grid((2, USER_FOLDS), (self.arm[own], self.fold[own]), self.count[own])
+        full = grid((2, USER_FOLDS), (self.arm[own], self.fold[own]), self.count[own])
         short: Floats = np.maximum(self.by_day.sum(axis=1) - full, 0)
         return short
 
@@ -233,12 +233,12 @@ class Arms:
         signals, masks = self.patterns["signal"], self.patterns["click_mask"].to_numpy()
         kept = judged.is_judged[self.lists][self.list]
 
-        def grid(rows: Flags, values: Floats) -> Floats:
+        def by_cell(rows: Flags, values: Floats) -> Floats:
             axes = (self.arm[rows], self.query[self.list[rows]], self.fold[rows])
-            return _grid((2, self.n_queries, USER_FOLDS), axes, values)
+            return grid((2, self.n_queries, USER_FOLDS), axes, values)
 
         clicks, found = kept & (signals == CLICK).to_numpy(), dict[str, tuple[float, float, float]]()
-        sessions = grid(clicks, self.count[clicks])
+        sessions = by_cell(clicks, self.count[clicks])
         for signal in self.signals:
             rows, names = kept & (signals == signal).to_numpy(), _named(signal)
             totals = _of_masks(masks[rows], self.count[rows])
@@ -246,7 +246,7 @@ class Arms:
                 names.append(USES_GRADES)
                 good = judged.good[self.lists][self.list[rows]]
                 totals.append(search_success(masks[rows], good) * self.count[rows])
-            sums = np.stack([grid(rows, total) for total in totals], -1)
+            sums = np.stack([by_cell(rows, total) for total in totals], -1)
             effects = by_queries(sessions, sums, self.units, users=True)
             found |= {name: effects.three(at) for at, name in enumerate(names)}
         return found

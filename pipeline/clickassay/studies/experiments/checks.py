@@ -14,7 +14,7 @@ from clickassay.core.special import ndtr, stdtr
 from clickassay.core.text.words import count, percent, visible
 from clickassay.correlation.weighted import ROUNDING
 from clickassay.patterns.table import USERS_KEPT
-from clickassay.studies.experiments.effects import FEWEST_FOLDS, by_days
+from clickassay.studies.experiments.effects import FEWEST_FOLDS, Effects, by_days
 
 OK, CAUTION, FINDING, TOO_FEW = "ok", "caution", "finding", "too few"
 
@@ -26,6 +26,12 @@ MOST_IN_TWO = 0.01
 
 SPLIT_MOVED = 0.05
 """By how much the share of treatment on some day may differ from that of all days."""
+
+MOST_OTHERS = 0.01
+"""Share of sessions of an interleaved test whose rankings lack control, above which it is not trusted."""
+
+UNEVEN = 0.01
+"""By how much the share of a ranker in the places of mixed rankings may differ from one half."""
 
 USUAL_SPLITS = (1, 5, 10, 20, 25, 30, 100 / 3, 40, 50, 60, 200 / 3, 70, 75, 80, 90, 95, 99)
 """Shares of treatment in percent that tests are planned with."""
@@ -100,6 +106,37 @@ def checks(
     if short is not None:
         rows += _short(sessions, short)
     return rows
+
+
+def checks_of_drafts(
+    names: tuple[str, str], first: Effects, places: Effects, others: float, told: DeclaredTest
+) -> list[dict[str, Any]]:
+    """Return the checks of one interleaved test: check, value, limit, status and remedy.
+
+    names: the rankers, control first.
+    first: shares of sessions in which either ranker has the first place, and their difference.
+    places: the same of all places that a ranker has.
+    others: share of the sessions of the test on rankings of two others.
+    """
+    control, treatment = map(visible, names)
+    folds = FEWEST_FOLDS if first.units >= FEWEST_FOLDS else first.units
+    share = float(places.treatment[0])
+    is_clear = abs(share - 0.5) > UNEVEN and places.p[0] < SURE
+    return [
+        _row("first_places", float(first.p[0]), SURE, FINDING,
+             f"“{treatment}” comes first in {percent(first.treatment[0])} of the sessions, and a fair draft "
+             "gives it half: correct the draft, and repeat the test", below=True),
+        _row("folds", folds, FEWEST_FOLDS, FINDING,
+             f"only {first.units} folds of users have sessions; take a longer log, or more folds",
+             below=True),
+        _row("other_rankers", others, MOST_OTHERS, FINDING,
+             f"{percent(others)} of the sessions mix two rankers without “{control}”: if a ranker was "
+             "replaced during the test, give each pair a test of its own"),
+        _row("places", abs(share - 0.5) if is_clear else 0.0, UNEVEN, CAUTION,
+             f"“{treatment}” has {percent(share)} of the places of “{treatment}” and “{control}”, and more "
+             "places get more clicks"),
+        *_ends([], told),
+    ]  # fmt: skip
 
 
 def _row(

@@ -3,13 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.experiments import EXPERIMENT_CHECKS, EXPERIMENT_JUDGES, EXPERIMENTS
+from clickassay.core.contracts.experiments import (
+    AB,
+    EXPERIMENT_CHECKS,
+    EXPERIMENT_JUDGES,
+    EXPERIMENT_PREFERENCES,
+    EXPERIMENTS,
+)
 from clickassay.core.contracts.form import Table
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings.of_tests import DeclaredTest, control_of
@@ -19,7 +24,9 @@ from clickassay.patterns.arms import ArmTables
 from clickassay.studies.experiments.arms import Arms, Flags, Judged, Rankings
 from clickassay.studies.experiments.checks import FINDING, cautions_of, checks, users_of
 from clickassay.studies.experiments.effects import Effects
+from clickassay.studies.experiments.interleaving import Drafts, interleaved_tests
 from clickassay.studies.experiments.order import CHANGED, PastTests
+from clickassay.studies.experiments.parts import UNEQUAL, LogOptions, Matched, Row, RowsOfTest, row_of
 from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
 
 NOT_CHANGED = 0.01
@@ -27,21 +34,6 @@ NOT_CHANGED = 0.01
 
 MOST_TO_JUDGE = 20
 """Rankings that are proposed to be judged first, of each test and judge."""
-
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class LogOptions:
-    """What tests of a log are asked."""
-
-    current: str  # The offline metric in use.
-    click_metric: str  # The metric of users that decides, as a run spells it.
-    effect_margin: float = 0.01  # Smallest difference of users that matters, a share of control's mean.
-    min_users: int = 5  # Arms of fewer users show no numbers.
-    ratings: tuple[str, ...] = ()  # Outcomes whose means are over the sessions that have them.
-    every_ranking: bool = True  # Whether `arm_patterns` has all rankings, not only those of judged queries.
-
 
 _TO_JUDGE = {
     "experiment": pl.String,
@@ -59,30 +51,37 @@ class LogExperiments:
     experiments: pl.DataFrame
     checks: pl.DataFrame
     judges: pl.DataFrame
+    preferences: pl.DataFrame
     # experiment, variant (the arm that lacks more), judge, configuration_id, sessions: what to judge first
     # where arms are judged unequally.
     to_judge: pl.DataFrame
 
 
 def experiments_of_log(
-    tables: ArmTables, rankings: Rankings, declared: Mapping[str, DeclaredTest], options: LogOptions
+    tables: ArmTables | None,
+    rankings: Rankings,
+    declared: Mapping[str, DeclaredTest],
+    options: LogOptions,
+    drafts: Drafts | None = None,
 ) -> LogExperiments:
     """Hold the tests of a log against what offline metrics say of their rankings.
 
-    tables: at the depth of `rankings`.
+    tables, drafts: of A/B tests, and of interleaved ones, at the depth of `rankings`; None = there are none.
 
     Raises SettingsError if the control of a test is not known, or a declared variant, the metric in use or
     the click metric is not there.
     """
+    of_arms = {} if tables is None else {name: tables.of(name) for name in tables.experiments}
     for judged in rankings.by_judge.values():
         if options.current not in judged.metrics:
             names = did_you_mean(options.current, judged.metrics)
             raise SettingsError(f"--current {options.current}: no such metric; {names}")
     parts = [
         part
-        for name in tables.experiments
-        for part in _parts(tables.of(name), name, declared.get(name, DeclaredTest()), rankings, options)
+        for name, own in of_arms.items()
+        for part in _parts(own, name, declared.get(name, DeclaredTest()), rankings, options)
     ]
+    parts += () if drafts is None else interleaved_tests(drafts, rankings, declared, options)
 
     def table(field: str, form: Table) -> pl.DataFrame:
         rows = [row for part in parts for row in getattr(part, field)]
@@ -96,6 +95,7 @@ def experiments_of_log(
         table("rows", EXPERIMENTS),
         table("checks", EXPERIMENT_CHECKS),
         table("judges", EXPERIMENT_JUDGES),
+        table("preferences", EXPERIMENT_PREFERENCES),
         to_judge.select(order).sort(order, descending=[name == "sessions" for name in order]),
     )
 
@@ -142,19 +142,9 @@ def past_tests(experiments: pl.DataFrame, judge: str, click_metric: str) -> Past
 # ---- one test ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The rows that one treatment of a test adds to the tables."""
-
-    rows: list[Row]
-    checks: list[Row]
-    judges: list[Row]
-    to_judge: list[Row]
-
-
 def _parts(
     tables: ArmTables, name: str, told: DeclaredTest, rankings: Rankings, options: LogOptions
-) -> list[_Part]:
+) -> list[RowsOfTest]:
     """Hold each treatment of a test against its control."""
     every = pl.concat([tables.arms["variant"], tables.users["variant"]]).unique().sort().to_list()
     control = control_of(name, every, told)
@@ -178,12 +168,12 @@ class _Comparison:
         self.users = users_of(tables.users, self.control, self.variant)
         self.arms = Arms(tables, self.control, self.variant, rankings)
         names_of_users, effects = self.arms.on_users(options.ratings)
-        self.of_users = {name: _row_of(effects, at) for at, name in enumerate(names_of_users)}
+        self.of_users = {name: row_of(effects, at) for at, name in enumerate(names_of_users)}
         if options.click_metric not in self.of_users:
             known = did_you_mean(options.click_metric, names_of_users)
             raise SettingsError(f"click metric {options.click_metric!r}: no such metric of users; {known}")
 
-    def part(self) -> _Part:
+    def part(self) -> RowsOfTest:
         """Return the rows of this comparison."""
         told, arms, shares = self.told, self.arms, self.told.shares
         share = shares[self.variant] / (shares[self.variant] + shares[self.control]) if shares else 0.5
@@ -195,7 +185,7 @@ class _Comparison:
         if not told.is_aa and changed is not None and changed < NOT_CHANGED:
             warned.append("the arms show the same rankings: if this is an A/A test, write is_aa = true")
         base = self.key | {
-            "control": self.control, "group": told.group or self.key["experiment"],
+            "kind_of_test": AB, "control": self.control, "group": told.group or self.key["experiment"],
             "depth": self.rankings.depth,
             "users_control": self.users.whole[0], "users": self.users.whole[1], "changed": changed,
             "sessions_control": int(n_control), "sessions": int(n),
@@ -203,7 +193,7 @@ class _Comparison:
             "reason": failed[0] if failed else "an A/A test: shown as calibration" if told.is_aa else None,
             "caution": "; ".join(warned) or None,
         }  # fmt: skip
-        part = _Part([], [self.key | row for row in found], [], [])
+        part = RowsOfTest(checks=[{"kind_of_test": AB} | self.key | row for row in found])
         for judge, judged in self.rankings.by_judge.items():
             self._add_judge(part, base | {"judge": judge}, judged)
         if not self.rankings.by_judge:
@@ -211,12 +201,12 @@ class _Comparison:
         if min(self.users.whole) >= self.options.min_users:
             self._add_pairs_of_judges(part)
             return part
-        kept = ("experiment", "variant", "control", "group", "depth", "judge", "kind", "metric")
+        kept = (*EXPERIMENTS.key, "control", "group")
         hidden = {"counts": False, "reason": f"an arm has fewer than {self.options.min_users} users"}
         rows = [{name: row[name] for name in kept} | hidden for row in part.rows]
-        return _Part(rows, [row | {"value": None, "remedy": ""} for row in part.checks], [], [])
+        return RowsOfTest(rows, [row | {"value": None, "remedy": ""} for row in part.checks])
 
-    def _add_users(self, part: _Part, base: Row, matched: Mapping[str, tuple[float, float, float]]) -> None:
+    def _add_users(self, part: RowsOfTest, base: Row, matched: Matched) -> None:
         """Add the rows of the metrics of users, and of the baseline."""
         for name in dict.fromkeys([*self.of_users, *matched]):
             own = dict(zip(("matched", "matched_low", "matched_high"), matched.get(name, ()), strict=False))
@@ -224,7 +214,7 @@ class _Comparison:
         if base["changed"] is not None:
             part.rows.append(base | {"kind": "baseline", "metric": CHANGED, "difference": base["changed"]})
 
-    def _add_judge(self, part: _Part, base: Row, judged: Judged) -> None:
+    def _add_judge(self, part: RowsOfTest, base: Row, judged: Judged) -> None:
         """Add the rows of all metrics by the grades of one judge."""
         is_judged = judged.is_judged[self.arms.lists]
         shares = self.arms.judged_shares(is_judged)
@@ -241,7 +231,7 @@ class _Comparison:
                 row["reason"] = base["reason"] or UNEQUAL
                 row["verdict"] = "unequally_judged" if decides and base["counts"] else None
             else:
-                row |= _row_of(offline, at)
+                row |= row_of(offline, at)
                 row["caution"] = "; ".join(filter(None, [base["caution"], offline.cautions[at]])) or None
             if decides and base["counts"] and not unequal:
                 row["verdict"], row["reason"] = verdict(self._compared(offline, at, matched, is_judged))
@@ -257,9 +247,7 @@ class _Comparison:
                 if sessions[at]
             )
 
-    def _compared(
-        self, offline: Effects, at: int, matched: Mapping[str, tuple[float, float, float]], is_judged: Flags
-    ) -> Compared:
+    def _compared(self, offline: Effects, at: int, matched: Matched, is_judged: Flags) -> Compared:
         name, margin = self.options.click_metric, self.options.effect_margin
         users, nan = self.of_users[name], float("nan")
         return Compared(
@@ -269,7 +257,7 @@ class _Comparison:
             offline.units,
         )  # fmt: skip
 
-    def _add_pairs_of_judges(self, part: _Part) -> None:
+    def _add_pairs_of_judges(self, part: RowsOfTest) -> None:
         """Add the differences between the ΔE of two judges, on rankings that both judged."""
         lists, key = self.arms.lists, self.key | {"depth": self.rankings.depth}
         for (name_a, a), (name_b, b) in combinations(self.rankings.by_judge.items(), 2):
@@ -288,13 +276,3 @@ class _Comparison:
                     "difference_b": float(effects.difference[len(common) + at]),
                     "p_value": float(effects.p[last]), "caution": effects.cautions[last],
                 })  # fmt: skip
-
-
-UNEQUAL = "the arms are judged unequally: judge more of the arm that lacks more"
-
-
-def _row_of(effects: Effects, at: int) -> Row:
-    named = {"mean_control": effects.control, "mean": effects.treatment, "difference": effects.difference}
-    named |= {"ci_low": effects.low, "ci_high": effects.high, "p_value": effects.p}
-    named |= {} if effects.error is None else {"error": effects.error}
-    return {name: float(values[at]) for name, values in named.items()}

@@ -1,4 +1,4 @@
-"""What a run says of the A/B tests of its log, in sentences; nothing of it changes the decision of a run."""
+"""What a run says of the tests of its log, in sentences; nothing of it changes the decision of a run."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
+from clickassay.core.contracts.experiments import AB, INTERLEAVED
 from clickassay.core.contracts.run import TABLES_OF_TESTS
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings.of_tests import DeclaredTest
@@ -26,8 +27,11 @@ from clickassay.core.text.words import (
 from clickassay.findings.decision import USUAL
 from clickassay.findings.draw import Findings
 from clickassay.findings.run import Run
+from clickassay.metrics.clicks import signal_of
+from clickassay.patterns.arms import CLICK
 from clickassay.report.verdict.sentences import clicks_of, signal_words
 from clickassay.studies.experiments.checks import CAUTION, FINDING
+from clickassay.studies.experiments.interleaving import PREFERENCE, preference_of
 from clickassay.studies.experiments.log import past_tests
 from clickassay.studies.experiments.order import FEWEST_GROUPS, PastTests
 from clickassay.studies.experiments.sheet import Sheet
@@ -49,6 +53,9 @@ SAME = 0.05
 FEW = 5
 """Tests, or names of tests, that are told one by one; of more there are numbers."""
 
+CALLED = {AB: "A/B test", INTERLEAVED: "interleaved test"}
+"""What kinds of tests are called."""
+
 SHORT = {
     "agree": "agree",
     "contradict": "contradict",
@@ -58,6 +65,9 @@ SHORT = {
     "unequally_judged": "judged unequally",
 }
 """What verdicts are called."""
+
+SHORT_OF_DRAFTS = SHORT | {"offline_only": "only {metric} is clear", "online_only": "only users are clear"}
+"""The same of interleaved tests."""
 
 SAID = {
     "agree": "{change}, and {metric} says {better} too ({size}); {reason}.",
@@ -69,6 +79,18 @@ SAID = {
     "judged and {control} of control's. Judge rankings of {lacks}.",
 }
 """What verdicts are in words."""
+
+SAID_OF_DRAFTS = {
+    "agree": "{change}, and {metric} favors {favored} too ({size}); {reason}.",
+    "contradict": "{change}, but {metric} favors {favored} ({size}); {reason}.",
+    "offline_only": "{change}, but {metric} favors {favored} ({size}); {reason}.",
+    "online_only": "{change}; {metric} did not clearly favor either ({size}): {reason}.",
+    "neither": "{change}, nor did {metric} clearly favor either ({size}); {reason}.",
+    "unequally_judged": "{change}; {metric} is not compared, since {own} of the sessions in which "
+    "{treatment} has more or higher places are judged, and {control} of the others. Judge results of "
+    "{lacks}.",
+}
+"""The same of interleaved tests."""
 
 DIFFERENCE = ("difference", "ci_low", "ci_high")
 
@@ -91,7 +113,7 @@ class LogTest:
 
     name: str
     metric: str
-    click: str
+    click: str  # What users are measured by; of an interleaved test `preference`, or that of its signal.
     users: Row  # Its row of the click metric that decides.
     offline: Row | None  # Its row of the metric; None where nothing is judged.
     checks: tuple[Row, ...]  # The checks of its data that are not passed, problems first.
@@ -112,7 +134,13 @@ class LogTest:
         """The verdict in a few words, or why there is none."""
         if self.problems or self.is_aa or self.verdict is None:
             return "problem" if self.problems else "A/A" if self.is_aa else "none"
-        return SHORT[self.verdict].format(metric=visible(self.metric), clicks=signal_words(self.click))
+        short = SHORT_OF_DRAFTS if self.is_interleaved else SHORT
+        return short[self.verdict].format(metric=visible(self.metric), clicks=signal_words(self.click))
+
+    @property
+    def is_interleaved(self) -> bool:
+        """Whether its rankings mix two rankers."""
+        return bool(self.users["kind_of_test"] == INTERLEAVED)
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -126,7 +154,7 @@ class LogTest:
         row, names = self.offline, ("mean_control", "mean", *DIFFERENCE, "p_value")
         told = {f"offline_{name}": None if row is None else row[name] for name in names}
         told |= {"verdict": self.verdict, "reason": (row or self.users)["reason"], "sentence": self.sentence}
-        return {**self.users, **told, "metric": self.metric, "click_metric": self.click}
+        return {**self.users, **told, "metric": self.metric, "click_metric": self.users["metric"]}
 
     @property
     def sentence(self) -> str:
@@ -141,17 +169,26 @@ class LogTest:
         if self.verdict is None:
             return f"{self.change}; no verdict: {row['reason'] or 'nothing is judged'}."
         control, own = row["judged_share_control"], row["judged_share"]
-        return SAID[self.verdict].format(
+        said = SAID_OF_DRAFTS if self.is_interleaved else SAID
+        return said[self.verdict].format(
             change=self.change, treatment=quoted(row["variant"]), metric=visible(self.metric), size=size(row),
             better="better" if (row["difference"] or 0) > 0 else "worse", reason=row["reason"],
             control=percent(control, 0), own=percent(own, 0),
             lacks=quoted(row["variant" if own < control else "control"]),
+            favored=quoted(row["variant" if (row["difference"] or 0) > 0 else "control"]),
         )  # fmt: skip
 
     @property
     def change(self) -> str:
         """What users did."""
         low, high = self.users["ci_low"], self.users["ci_high"]
+        if self.is_interleaved:
+            names = [quoted(self.users[name]) for name in ("variant", "control")]
+            more, less = names if self.users["difference"] > 0 else names[::-1]
+            is_clear = low is not None and not low <= 0 <= high
+            preferred = "preferred" if is_clear else "did not clearly prefer"
+            on = "" if signal_of(self.click) is None else f" on {signal_words(self.click)}"
+            return f"Users {preferred} {more} to {less}{on} ({size(self.users)})"
         rose = "rose" if self.users["difference"] > 0 else "fell"
         rose = "did not clearly change" if low is None or low <= 0 <= high else rose
         clicks = capital(signal_words(self.click))
@@ -159,8 +196,11 @@ class LogTest:
 
 
 def relative(row: Row, *names: str) -> tuple[float | None, ...]:
-    """Return numbers of a row as shares of control's mean; null where this is not above 0."""
-    base = row["mean_control"]
+    """Return numbers of a row as shares of control's mean; null where this is not above 0.
+
+    Those of interleaved tests are what they are: a share of sessions, or of the value of mixed rankings.
+    """
+    base = None if row["kind_of_test"] == INTERLEAVED else row["mean_control"]
     return tuple(None if not base or base < 0 or row[name] is None else row[name] / base for name in names)
 
 
@@ -182,37 +222,66 @@ def quoted(name: str) -> str:
 
 @dataclass(frozen=True)
 class RunTests:
-    """The A/B tests of a run, by the judge of its headline, and what they say of its metrics."""
+    """The tests of a run of one kind, by the judge of its headline, and what they say of its metrics."""
 
     run: Run
     metric: str  # The offline metric that tests are held against.
+    kind: str = AB
 
     @classmethod
     def of(cls, run: Run, findings: Findings) -> "RunTests":
-        """Return the tests of a run."""
-        return cls(run, metric_of_tests(run, findings))
+        """Return the A/B tests of a run, or the interleaved ones where there are no others."""
+        tests = cls(run, metric_of_tests(run, findings))
+        return next(iter(tests.kinds), tests)
+
+    @property
+    def kinds(self) -> tuple["RunTests", ...]:
+        """The tests of each kind that the run has."""
+        every = (replace(self, kind=kind) for kind in CALLED)
+        return tuple(one for one in every if not one.rows.is_empty())
+
+    @cached_property
+    def rows(self) -> pl.DataFrame:
+        """The differences of these tests."""
+        return self.run.tables["experiments"].filter(kind_of_test=self.kind)
+
+    @property
+    def click(self) -> str:
+        """The metric of users in the rows."""
+        if self.kind == AB:
+            return self.run.click
+        name = preference_of(signal_of(self.run.click) or CLICK)
+        return name if name in self.rows["metric"] else PREFERENCE
+
+    @property
+    def signal(self) -> str:
+        """What users are measured by, in words: ``clicks``, or for interleaved tests ``preference``."""
+        return signal_words(self.click) if self.kind == AB else PREFERENCE
 
     @cached_property
     def judge(self) -> str:
         """The judge of the headline if tests have its grades, else the first."""
-        judges: list[str] = self.run.tables["experiments"]["judge"].unique().sort().to_list()
+        judges: list[str] = self.rows["judge"].unique().sort().to_list()
         headline = None if self.run.headline is None else self.run.headline.judge
         return headline if headline is not None and headline in judges else next(iter(judges), EVERY)
 
     def by_judge(self, judge: str) -> tuple[LogTest, ...]:
         """Return the tests with the grades of a judge."""
-        rows = self.run.tables["experiments"].filter(judge=judge)
+        rows = self.rows.filter(judge=judge)
         offline, users = (
             rows.filter(kind=kind, metric=metric)
-            for kind, metric in (("editorial", self.metric), ("click", self.run.click))
+            for kind, metric in (("editorial", self.metric), ("click", self.click))
         )
         said = offline.rows_by_key(KEY, named=True, include_key=True)
-        checks = self.run.tables["experiment_checks"].filter(pl.col("status").is_in([FINDING, CAUTION]))
+        checks = self.run.tables["experiment_checks"].filter(
+            pl.col("status").is_in([FINDING, CAUTION]), kind_of_test=self.kind
+        )
         wrong = checks.sort("status", descending=True).rows_by_key(KEY, named=True, include_key=True)
         arms = Counter(users["experiment"])
+        words = PREFERENCE if self.click == PREFERENCE else self.run.click
         return tuple(
             LogTest(
-                visible(name if arms[name] == 1 else f"{name}: {variant}"), self.metric, self.run.click, row,
+                visible(name if arms[name] == 1 else f"{name}: {variant}"), self.metric, words, row,
                 next(iter(said.get((name, variant), [])), None), tuple(wrong.get((name, variant), ())),
                 self.run.settings.tests.get(name),
             )
@@ -223,12 +292,12 @@ class RunTests:
     @cached_property
     def tests(self) -> tuple[LogTest, ...]:
         """All tests, with the grades of the judge."""
-        return () if self.run.tables["experiments"].is_empty() else self.by_judge(self.judge)
+        return () if self.rows.is_empty() else self.by_judge(self.judge)
 
     @cached_property
     def past(self) -> PastTests:
         """The tests that metrics are compared on."""
-        return past_tests(self.run.tables["experiments"], self.judge, self.run.click)
+        return past_tests(self.rows, self.judge, self.click)
 
     @cached_property
     def order(self) -> Experiments | None:
@@ -253,7 +322,7 @@ class RunTests:
                 )
         kept = tuple(dict.fromkeys(metrics)) or past.metrics
         values = past.values[:, [past.metrics.index(one) for one in kept]]
-        return Sheet(replace(past, metrics=kept, values=values), "", (), (), self.run.click)
+        return Sheet(replace(past, metrics=kept, values=values), "", (), (), self.click)
 
     def only(self, name: str) -> "RunTests":
         """Return one test, with all its variants.
@@ -262,21 +331,23 @@ class RunTests:
         """
         known = self.run.tables["experiments"]["experiment"].unique().sort()
         if name not in known:
-            raise SettingsError(f"{self.run.called}: no A/B test {name!r}; {did_you_mean(name, known)}")
+            raise SettingsError(f"{self.run.called}: no test {name!r}; {did_you_mean(name, known)}")
         own = {form.name: self.run.tables[form.name].filter(experiment=name) for form in TABLES_OF_TESTS}
-        return replace(self, run=replace(self.run, tables={**self.run.tables, **own}))
+        tests = replace(self, run=replace(self.run, tables={**self.run.tables, **own}))
+        return next(iter(tests.kinds))
 
     @property
     def is_finding(self) -> bool:
         """Whether the data of a declared test have a problem."""
-        return any(one.declared is not None and one.problems for one in self.tests)
+        tests = (one for kind in self.kinds for one in kind.tests)
+        return any(one.declared is not None and one.problems for one in tests)
 
     @property
     def problems(self) -> Iterator[str]:
         """Yield the tests whose data have a problem, and what to do."""
         for one in self.tests:
             if one.problems:
-                yield f"A/B test “{one.name}”: {one.problems[0]}."
+                yield f"{capital(CALLED[self.kind])} “{one.name}”: {one.problems[0]}."
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -291,8 +362,8 @@ class RunTests:
             return tuple(filter(None, (" ".join(filter(None, texts)) for texts in (moved, pairs))))
         if len(self.tests) == 1:
             (only,) = self.tests
-            return (f"1 A/B test (“{only.name}”): {only.sentence}",)
-        return tuple(filter(None, (f"{plural(len(self.tests), 'A/B test')}, {self.counts}", excluded)))
+            return (f"1 {CALLED[self.kind]} (“{only.name}”): {only.sentence}",)
+        return tuple(filter(None, (f"{plural(len(self.tests), CALLED[self.kind])}, {self.counts}", excluded)))
 
     @property
     def counts(self) -> str:
@@ -302,7 +373,7 @@ class RunTests:
             for kind in SHORT
             if (own := [one for one in self.tests if one.verdict == kind])
         ]
-        said = f"{visible(self.metric)} against {signal_words(self.run.click)}: {'; '.join(parts)}."
+        said = f"{visible(self.metric)} against {self.signal}: {'; '.join(parts)}."
         return said if parts else "none has a verdict."
 
     @property
@@ -324,7 +395,9 @@ class RunTests:
             return
         metric = visible(self.metric)
         own = {tuple(one.users[name] for name in KEY): one for one in self.tests}
-        rows = self.run.tables["experiment_judges"].filter(editorial_metric=self.metric)
+        rows = self.run.tables["experiment_judges"].filter(
+            pl.lit(value=self.kind == AB), editorial_metric=self.metric
+        )
         for row in rows.filter((pl.col("favours_low") > 0) | (pl.col("favours_high") < 0)).to_dicts():
             name, variant = quoted(own[row["experiment"], row["variant"]].name), quoted(row["variant"])
             more, less = ("b", "a") if row["favours"] > 0 else ("a", "b")
@@ -335,7 +408,7 @@ class RunTests:
                 f"judge {visible(row[f'judge_{less}'])}. On rankings that both judged, {metric} changed by "
                 f"{signed(most)} and {signed(least)}{times}."
             )
-        for judge in self.run.tables["experiments"]["judge"].unique().sort():
+        for judge in self.rows["judge"].unique().sort():
             others = [
                 f"{quoted(one.name)} {one.short}"
                 for one in (self.by_judge(judge) if judge != self.judge else ())
@@ -349,6 +422,13 @@ class RunTests:
         """Say what tests are held against."""
         why = "your metric" if self.metric == self.run.current else "name yours by --current"
         judge = "" if self.judge == EVERY else f", judge {visible(self.judge)}"
+        if self.kind == INTERLEAVED:
+            return (
+                "Users: sessions that clicked more results of one ranker than of the other, as a share of "
+                f"those with a click on either. Offline: the parts of {visible(self.metric)} ({why}) that "
+                f"the rankers have in the top {depth_of_tests(self.run)} results{judge}. Their difference "
+                "has the sign of that of the rankers, not its size."
+            )
         return (
             f"Users: {clicks_of(self.run.click)} of all sessions. Offline: {visible(self.metric)} ({why}) "
             f"of the top {depth_of_tests(self.run)} results{judge}, on queries that both arms have."

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.experiments import EXPERIMENT_ORDER, EXPERIMENTS
+from clickassay.core.contracts.experiments import AB, EXPERIMENT_ORDER, EXPERIMENTS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import Floats
 from clickassay.core.special import ndtri, stdtrit
@@ -87,7 +87,8 @@ class PastTests:
         every = pl.concat([users, said.with_columns(kind)], how="diagonal")
         unknown = {one.name: None for one in EXPERIMENTS.columns if one.name not in every.columns}
         every = every.with_columns(pl.col(pl.Float64).fill_nan(None), **unknown)
-        return EXPERIMENTS.canonical(every.with_columns(judge=pl.lit(EVERY), counts=True))
+        labels = {"kind_of_test": pl.lit(AB), "judge": pl.lit(EVERY)}
+        return EXPERIMENTS.canonical(every.with_columns(**labels, counts=True))
 
 
 def joined(parts: Sequence[PastTests]) -> PastTests:

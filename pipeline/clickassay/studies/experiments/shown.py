@@ -1,7 +1,9 @@
-"""The A/B tests of a run on its page: sentences, a picture and tables, as data."""
+"""The tests of a run on its page: sentences, a picture and tables, as data."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from clickassay.core.contracts.experiments import AB, INTERLEAVED
 from clickassay.core.text.words import capital, visible
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
@@ -20,21 +22,24 @@ from clickassay.report.tables import (
     shown_table,
     under,
 )
-from clickassay.report.verdict.sentences import signal_words
 from clickassay.studies.experiments.checks import CAUTION, FINDING
 from clickassay.studies.experiments.of_run import DIFFERENCE, FEW, RunTests, named, relative
 from clickassay.studies.experiments.order import FEWEST_GROUPS
 from clickassay.studies.experiments.report import DRAWN, difference_cell, order_table, tests_figures
 
+PREFERRED = ("preference", "preference_low", "preference_high")
+NO_REASON = {"kind_of_test": INTERLEAVED, "reason": "users in too few folds"}
+
+AS_THEY_ARE = "Differences: treatment minus control; 95% CIs. Judged: where control or treatment leads."
 AS_SHARES = "Differences: treatment minus control, as shares of control's mean if it is above 0; 95% CIs."
 
 
 def tests_of_run(run: Run, findings: Findings) -> ShownTests:
     """Return what the page of a run says of the A/B tests of its log."""
-    tests = RunTests.of(run, findings)
-    if not tests.tests:
-        return ShownTests()
-    return ShownTests(tests.lines, tests_section(tests), tuple(one.entry for one in tests.tests))
+    kinds = RunTests.of(run, findings).kinds
+    lines = tuple(line for one in kinds for line in one.lines)
+    entries = tuple(test.entry for one in kinds for test in one.tests)
+    return ShownTests(lines, tuple(map(tests_section, kinds)), entries)
 
 
 def tests_section(tests: RunTests) -> Section:
@@ -46,11 +51,44 @@ def tests_section(tests: RunTests) -> Section:
     found = [*filter(None, [tests.calibration]), *tests.judges, *cautions]
     figures = () if order is None or len(tests.past.names) < 2 else tests_figures(order)
     metrics = () if order is None or order.row["groups"] < FEWEST_GROUPS else (order_table(order),)
-    return Section(
+    section = Section(
         "tests", "A/B tests in this log", (*problems[:FEW], *said, *(found if is_few else found[:FEW])),
         figures, (tests_table(tests),), DRAWN if figures else (),
         (*metrics, *_checks(tests), *_to_judge(tests), metrics_table(tests)), "Checks, and all metrics",
         (*problems[FEW:], *(() if is_few else (*found[FEW:], *verdicts)), tests.held_against),
+    )  # fmt: skip
+    return section if tests.kind == AB else _of_drafts(section, tests)
+
+
+def _of_drafts(section: Section, tests: RunTests) -> Section:
+    """Return the section of interleaved tests: pictures and tables by other names, and classes of queries."""
+    figures = tuple(replace(one, name=f"interleaved_{one.name}") for one in section.figures)
+    tables, folded = (
+        tuple(replace(one, name=f"interleaved_{one.name}") for one in every)
+        for every in (section.tables, section.folded)
+    )
+    return replace(
+        section, name=INTERLEAVED, title="Interleaved tests in this log", figures=figures, tables=tables,
+        folded=(*folded, preferences_table(tests)), fold_words="Checks, classes of queries, and all metrics",
+    )  # fmt: skip
+
+
+def preferences_table(tests: RunTests) -> ReportTable:
+    """Return the table of what users prefer, by signal and class of queries."""
+    names = {(one.users["experiment"], one.users["variant"]): one.name for one in tests.tests}
+    columns = (
+        ShownColumn("Class", lambda row: row["class"]),
+        ShownColumn("Signal", lambda row: visible(row["signal"])),
+        ShownColumn("Preference", lambda row: _share({**row, **NO_REASON}, *PREFERRED)),
+        *under("Sessions", field("", "sessions"), field("control", "preferred_control"),
+               field("treatment", "preferred")),
+        p_value("p", "p_value"),
+    )  # fmt: skip
+    rows = tests.run.tables["experiment_preferences"]
+    return shown_table(
+        "experiment_preferences", "Preference by class of queries", rows.to_dicts(),
+        ShownColumn("Queries", lambda row: row["split"]), columns, data=rows, explained=False,
+        group_head="Test", group=lambda row: names[row["experiment"], row["variant"]],
     )  # fmt: skip
 
 
@@ -72,7 +110,7 @@ def tests_table(tests: RunTests) -> ReportTable:
     columns = (
         ShownColumn("Verdict", lambda row: row["test"].short),
         *under(
-            capital(signal_words(tests.run.click)),
+            capital(tests.signal),
             ShownColumn("all sessions", lambda row: _share(row["test"].users, *DIFFERENCE)),
             ShownColumn("judged rankings", lambda row: _share(row["test"].users, *matched)),
         ),
@@ -84,7 +122,7 @@ def tests_table(tests: RunTests) -> ReportTable:
     rows = [{**one.users, "test": one} for one in tests.tests]
     return shown_table(
         "tests", "The tests", rows, ShownColumn("Test", lambda row: row["test"].name), columns,
-        notes=(AS_SHARES,), explained=False,
+        notes=(AS_SHARES if tests.kind == AB else AS_THEY_ARE,), explained=False,
     )  # fmt: skip
 
 
@@ -98,7 +136,7 @@ def _share(row: Fields | None, *names: str) -> Cell:
 
 def metrics_table(tests: RunTests) -> ReportTable:
     """Return the table of all metrics of all tests, judges and depths."""
-    rows = tests.run.tables["experiments"]
+    rows = tests.rows
     names = {(one.users["experiment"], one.users["variant"]): one.name for one in tests.tests}
     shown = rows.filter(judge=tests.judge).to_dicts()
     first = ShownColumn("Metric", lambda row: visible(row["metric"]))
@@ -152,7 +190,8 @@ def _checks(tests: RunTests) -> tuple[ReportTable, ...]:
         for row in one.checks
     )  # fmt: skip
     heads = ("Status", "Value", "Limit", "What to do")
-    data, title = tests.run.tables["experiment_checks"], "Checks of tests that are not passed"
+    data = tests.run.tables["experiment_checks"].filter(kind_of_test=tests.kind)
+    title = "Checks of tests that are not passed"
     table = ReportTable(
         "experiment_checks", title, "Check", heads, rows, data=data, explained=False, group_head="Test"
     )

@@ -22,8 +22,9 @@ from clickassay.metrics.clicks import mean_rr
 from clickassay.patterns.arms import ArmTables
 from clickassay.patterns.table import ARM_TABLES, smallest_digests, sum_by_key
 from clickassay.studies.experiments.arms import Rankings
-from clickassay.studies.experiments.log import LogOptions, experiments_of_log, past_tests
+from clickassay.studies.experiments.log import experiments_of_log, past_tests
 from clickassay.studies.experiments.order import experiment_order, joined
+from clickassay.studies.experiments.parts import LogOptions
 
 DEPTH, FOLDS = 3, 8
 OPTIONS = LogOptions("M", "UCTR", min_users=1)

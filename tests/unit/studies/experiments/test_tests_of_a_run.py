@@ -1,7 +1,7 @@
 """Each sentence on the tests of a run, where it is true and where it would be false; 1, 3 and 30 tests."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,7 +23,8 @@ UNKNOWN = (None, None, None)
 def planted(name, verdict=None, users=UP, offline=UP, **more):
     """Return the rows of one test: of users and of NDCG, and whatever else it is."""
     base = {
-        "experiment": name, "variant": "new", "control": "old", "group": name, "depth": 5, "judge": "human",
+        "experiment": name, "variant": "new", "kind_of_test": "ab", "control": "old", "group": name,
+        "depth": 5, "judge": "human",
         "users_control": 900, "users": 880, "sessions_control": 2000, "sessions": 1900, "counts": True,
         "judged_share_control": 0.8, "judged_share": 0.6, "changed": 0.5, "mean_control": 0.4,
         "reason": "why",
@@ -36,8 +37,8 @@ def planted(name, verdict=None, users=UP, offline=UP, **more):
 
 
 def check(name, status, remedy, check="sample_ratio", variant="new"):
-    return {"experiment": name, "variant": variant, "check": check, "value": 0.1, "limit": 0.2,
-            "status": status, "remedy": remedy}  # fmt: skip
+    return {"experiment": name, "variant": variant, "kind_of_test": "ab", "check": check, "value": 0.1,
+            "limit": 0.2, "status": status, "remedy": remedy}  # fmt: skip
 
 
 def favours(name, a, b, low, high):
@@ -60,9 +61,9 @@ class StandIn:
     labels: QueryLabels = field(default_factory=lambda: QueryLabels(None, 1))
 
 
-def made(*tests, checks=(), judges=(), current="NDCG", **settings):
+def made(*tests, checks=(), judges=(), preferences=(), current="NDCG", **settings):
     """Return the tests of a run that has these rows."""
-    rows = ([row for one in tests for row in one], checks, judges, ())
+    rows = ([row for one in tests for row in one], checks, judges, (), preferences)
     frames = {
         form.name: form.canonical(
             pl.DataFrame(list(own), {one.name: one.dtype for one in form.columns}, orient="row")
@@ -106,7 +107,7 @@ def test_the_arm_that_lacks_judgments_is_the_one_to_judge():
 
 
 def test_sizes_are_shares_of_control_or_as_they_are():
-    row = {"difference": 0.01, "ci_low": -0.02, "ci_high": 0.04}
+    row = {"difference": 0.01, "ci_low": -0.02, "ci_high": 0.04, "kind_of_test": "ab"}
     assert size(row | {"mean_control": 0.5}) == f"+2.0%, 95% CI {MINUS}4.0 to 8.0"
     for mean in (0.0, -1.0, None):
         assert size(row | {"mean_control": mean}) == f"+0.010, 95% CI {MINUS}0.020 to 0.040"
@@ -269,3 +270,83 @@ def test_tests_are_held_against_the_metric_in_use_else_the_advised_one_else_ndcg
     run = SimpleNamespace(current=current, editorial=editorial)
     findings = SimpleNamespace(decision=SimpleNamespace(subject=advised))
     assert metric_of_tests(run, findings) == metric
+
+
+# ---- interleaved tests -------------------------------------------------------------------------
+
+
+def drafted(name, verdict=None, users=UP, offline=UP, **more):
+    """Return the rows of an interleaved test."""
+    clicks, said = planted(name, verdict, users, offline, kind_of_test="interleaved", **more)
+    return [clicks | {"metric": "preference"}, said]
+
+
+OF_DRAFTS = [
+    ("agree", UP, UP, "Users preferred “new” to “old” (+0.020, 95% CI 0.010 to 0.030), and NDCG favors “new” "
+     "too (+0.020, 95% CI 0.010 to 0.030); why."),
+    ("agree", DOWN, DOWN, "Users preferred “old” to “new” (-0.020, 95% CI -0.030 to -0.010), and NDCG favors "
+     "“old” too"),
+    ("contradict", UP, DOWN, "Users preferred “new” to “old” (+0.020, 95% CI 0.010 to 0.030), but NDCG "
+     "favors “old”"),
+    ("offline_only", NONE, UP, "Users did not clearly prefer “new” to “old” (+0.001, 95% CI -0.020 to "
+     "0.022), but NDCG favors “new”"),
+    ("online_only", DOWN, NONE, "; NDCG did not clearly favor either (+0.001, 95% CI -0.020 to 0.022): why."),
+    ("neither", NONE, NONE, ", nor did NDCG clearly favor either"),
+    ("unequally_judged", UP, UNKNOWN, "NDCG is not compared, since 60% of the sessions in which “new” has "
+     "more or higher places are judged, and 80% of the others. Judge results of “new”."),
+    (None, UP, UP, "Users preferred “new” to “old” (+0.020, 95% CI 0.010 to 0.030); no verdict: why."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("verdict", "users", "offline", "words"), OF_DRAFTS)
+def test_interleaved_tests_are_said_in_their_own_words(verdict, users, offline, words):
+    (kind,) = made(drafted("t", verdict, users, offline)).kinds
+    (only,) = kind.tests
+    assert words in only.sentence.replace(MINUS, "-")
+    assert kind.lines[0].startswith("1 interleaved test (“t”): ")
+
+
+def test_both_kinds_stand_beside_each_other_even_with_one_name():
+    preferences = [{"experiment": "t", "variant": "new", "control": "old", "depth": 5, "signal": "click",
+                    "split": "length", "class": "2", "sessions": 40, "preferred_control": 10, "preferred": 20,
+                    "preference": 0.25, "preference_low": 0.1, "preference_high": 0.4, "p_value": 0.01},
+                   {"experiment": "t", "variant": "new", "control": "old", "depth": 5, "signal": "click",
+                    "split": "length", "class": "3"}]  # fmt: skip
+    checks = [check("t", "finding", "find the users"),
+              check("t", "caution", "more places", "places") | {"kind_of_test": "interleaved"}]  # fmt: skip
+    tests = made(planted("t", None, counts=False), drafted("t", "agree"), preferences=preferences,
+                 checks=checks)  # fmt: skip
+    ab, interleaved = tests.kinds
+    assert [one.short for one in (*ab.tests, *interleaved.tests)] == ["problem", "agree"]
+    assert list(ab.problems) == ["A/B test “t”: find the users."]
+    assert not list(interleaved.problems)
+    first, second = map(shown.tests_section, (ab, interleaved))
+    assert (first.name, second.name) == ("tests", "interleaved")
+    assert "Caution: “t”: more places." in second.reading
+    assert not any("more places" in text for text in first.reading)
+    names = [one.name for one in (*first.every_table, *second.every_table)]
+    assert len(set(names)) == len(names)
+    classes = second.folded[-1]
+    assert [row.cells[0] for row in classes.rows] == ["2", "3"]
+    assert classes.data.height == 2
+    assert tests.only("t").kinds[1].tests[0].sentence == interleaved.tests[0].sentence
+
+
+def test_interleaved_tests_alone_are_the_tests_of_a_run_and_of_the_order_of_metrics():
+    many = made(*(drafted(f"t{at}", "agree", tuple(x * at for x in UP), tuple(x * at for x in UP))
+                  for at in range(1, 13)))  # fmt: skip
+    (kind,) = many.kinds
+    assert kind.past.names == tuple(sorted(f"t{at}" for at in range(1, 13)))
+    assert kind.order.row["in_order"] == 1
+    assert kind.sheet().click == "preference"
+    assert [one.name for one in shown.tests_section(kind).figures] == ["interleaved_tests"]
+
+
+def test_a_purchase_metric_holds_interleaved_tests_against_preference_on_purchases():
+    clicks, said = drafted("t", "agree")
+    bought = clicks | {"metric": "preference(signal='purchase')"}
+    run = made([clicks, bought, said]).run
+    own = RunTests(replace(run, click="UCTR(signal='purchase')"), "NDCG").kinds[0]
+    assert own.click == bought["metric"]
+    assert "to “old” on purchases (+" in own.tests[0].sentence
+    assert own.tests[0].entry["click_metric"] == bought["metric"]
