@@ -342,3 +342,59 @@ def test_an_interleaved_test_stands_beside_a_b_tests(world, tmp_path, is_alone):
     assert "Preference by class of queries" in said
     again = ca.open_run(place)
     assert again["experiment_preferences"].equals(run["experiment_preferences"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "state", "words"),
+    [
+        ('verdict(ranker) != "contradict"', "holds", "bad: agree, "),
+        ('verdict("ranker: good") == "agree"', "holds", "good: agree, "),
+        ('verdict(ranker) == "neither"', "broken", "good: agree, "),
+        ('verdict(split) != "contradict"', "undecided", "no verdict: treatment has 3"),
+        ("preference(mixed) > -0.5", "holds", "the whole 95% CI satisfies the rule"),
+        ("preference(mixed) > 0.9", "broken", "the whole 95% CI breaks the rule"),
+        ("preference(skewed) > -1", "undecided", "comes first in 100.0%"),
+    ],
+)
+def test_a_rule_on_a_test_of_the_log(ruled, rule, state, words):
+    found = ca.check(ruled, [rule])
+    assert [one.state for one in found.outcomes] == [state]
+    assert words in found.outcomes[0].reason
+    assert found.passed == (state == "holds")
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ('verdict(rankr) != "contradict"', "has no test rankr; did you mean ranker"),
+        ("preference(ranker) > 0", "has no interleaved test ranker; known are mixed, skewed"),
+        ('verdict(ranker) != "worse"', 'expected verdict(TEST) == or != "agree", "contradict"'),
+        ('verdict != "contradict"', "expected verdict(TEST)"),
+        ('verdict(ranker) != "contradict" for depth 5', "only a judge can follow `for`"),
+        ('verdict(ranker) != "contradict" for judge Ann', "has no judge Ann; known are all"),
+        ("preference(mixed) > 0 for depth 5", "tests belong to no sample"),
+        ("preference(mixed) > 2", "preference(TEST) is -1 to 1"),
+        ("preference > 0", "expected preference(TEST)"),
+    ],
+)
+def test_a_rule_on_a_test_that_cannot_be_is_refused_with_the_names_there_are(ruled, rule, words):
+    with pytest.raises(SettingsError, match=re.escape(words)):
+        ca.check(ruled, [rule])
+
+
+def test_a_rule_on_the_order_of_tests_takes_those_of_the_log(ruled):
+    found = ca.check(ruled, ["tests(NDCG) >= 0.6"])
+    assert [one.state for one in found.outcomes] == ["undecided"]
+    assert "fewer than 10 groups of tests" in found.outcomes[0].reason
+
+
+@pytest.fixture(scope="module")
+def ruled(world):
+    """A run with two A/B tests, an interleaved one, and one in which a ranker is always first."""
+    table = mixed(world.table)
+    first = pl.lit(0b00101, pl.Int64)
+    skewed = table.interleaved.with_columns(experiment=pl.lit("skewed"), team_a=first, team_b=2 * first)
+    summed = skewed.group_by(INTERLEAVED.key).agg(pl.col("sessions").sum())
+    rows = pl.concat([table.interleaved, INTERLEAVED.canonical(summed)])
+    table = replace(table, interleaved=INTERLEAVED.canonical(rows))
+    return made(world, table=table, test=(*SHARES, "mixed.control=old", "skewed.control=old"))

@@ -182,7 +182,12 @@ def check(
     judge: Judge = None,
     past_tests: Annotated[
         Table,
-        Help("Past A/B tests, for rules on tests.", also="As `experiments` takes them.", is_option=False),
+        Help(
+            "Past A/B tests, for rules on tests.",
+            "those of the run's log",
+            also="As `experiments` takes them.",
+            is_option=False,
+        ),
     ] = None,
     column: Column = (),
 ) -> "CheckResult":
@@ -215,8 +220,12 @@ def check(
     if not texts:
         raise SettingsError("rules is empty; give a rule, or omit rules for the default")
     parsed, place = parse_rules(tuple(texts)), run_or_folder(run)
-    if past_tests is not None and any(isinstance(one, Limit) and one.quantity == TESTS for one in parsed):
-        place = replace(run_at(place), past_tests=experiments(past_tests, column=column).order)
+    if any(isinstance(one, Limit) and one.quantity == TESTS for one in parsed):
+        place = run_at(place)
+        of_log = None if place.tables["experiments"].is_empty() else run
+        given = of_log if past_tests is None else past_tests
+        if given is not None:
+            place = replace(place, past_tests=experiments(given, column=column).order)
     outcomes = check_run(place, parsed, SampleChoice(market, depth, judge))
     return CheckResult(outcomes, strict=strict, name=named_run(run))
 

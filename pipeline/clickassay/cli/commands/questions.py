@@ -111,7 +111,8 @@ def check(
 
     `coverage >= 0.8`, `queries >= 500`, `health == "ok"`, `mean(ERR) >= 0.4`,
     `correlation(ERR, MeanRR) >= 0.3`, `difference(ERR, NDCG, MeanRR) >= 0`,
-    `tests(NDCG) >= 0.6` (past A/B tests), `not worse than reports/last`
+    `tests(NDCG) >= 0.6` (past A/B tests), `verdict(new_ranker) != "contradict"` (a test of the log),
+    `preference(new_ranker) > 0` (an interleaved one), `not worse than reports/last`
 
     Without rules, here or in the project file: `health != "finding"` and `queries >= 50`.
 

@@ -13,6 +13,15 @@ _TEST = (
 AB, INTERLEAVED = "ab", "interleaved"
 """Kinds of tests: users see one of the arms, or rankings that mix the results of two rankers."""
 
+VERDICTS = ("agree", "contradict", "offline_only", "online_only", "neither", "unequally_judged")
+"""What a test can say of an offline metric."""
+
+PREFERENCE = "preference"
+"""The metric of users of interleaved tests: sessions for the treatment less those for control, as a share.
+
+The share is of the sessions with a click on a result of either, ties too.
+"""
+
 _KIND = Column("kind_of_test", pl.String, "`ab`, or `interleaved`: rankings mixed two rankers")
 
 EXPERIMENTS = Table(

@@ -123,7 +123,7 @@ def checks_of_drafts(
     share = float(places.treatment[0])
     is_clear = abs(share - 0.5) > UNEVEN and places.p[0] < SURE
     return [
-        _row("first_places", float(first.p[0]), SURE, FINDING,
+        _row("first_places", _p_of(first), SURE, FINDING,
              f"“{treatment}” comes first in {percent(first.treatment[0])} of the sessions, and a fair draft "
              "gives it half: correct the draft, and repeat the test", below=True),
         _row("folds", folds, FEWEST_FOLDS, FINDING,
@@ -205,10 +205,13 @@ def _short(sessions: Floats, short: Floats) -> Iterator[dict[str, Any]]:
         f"too short or empty rankings: {percent(found.control[0])} of control's sessions, "
         f"{percent(found.treatment[0])} of treatment's; offline metrics do not see them"
     )
-    p = float(found.p[0])
-    if np.isnan(p) and np.isfinite(found.difference[0]):  # the same in every fold
-        p = float(abs(found.difference[0]) < ROUNDING)
-    yield _row("short_lists", p, SURE, CAUTION, remedy, below=True)
+    yield _row("short_lists", _p_of(found), SURE, CAUTION, remedy, below=True)
+
+
+def _p_of(effects: Effects) -> float:
+    """Return the p-value of no difference; where it is the same in every fold, 1 without one and else 0."""
+    p, difference = float(effects.p[0]), float(effects.difference[0])
+    return float(abs(difference) < ROUNDING) if np.isnan(p) and np.isfinite(difference) else p
 
 
 def _ends(days: list[date | None], told: DeclaredTest) -> Iterator[dict[str, Any]]:

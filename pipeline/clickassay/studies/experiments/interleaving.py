@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.experiments import INTERLEAVED
+from clickassay.core.contracts.experiments import INTERLEAVED, PREFERENCE
 from clickassay.core.contracts.patterns import INTERLEAVED as DRAFTS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import CLICK_JUDGE, USER_FOLDS, Floats
@@ -31,12 +31,6 @@ from clickassay.studies.experiments.checks import FINDING, cautions_of, checks_o
 from clickassay.studies.experiments.effects import FEWEST_FOLDS, Effects, by_days, by_queries
 from clickassay.studies.experiments.parts import UNEQUAL, LogOptions, Matched, Row, RowsOfTest, row_of
 from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
-
-PREFERENCE = "preference"
-"""The metric of users: sessions that prefer the treatment less those that prefer control, as a share.
-
-The share is of the sessions with a click on a result of either, ties too.
-"""
 
 NO_SUM = "it is no sum over results, so it cannot be split between two rankers"
 

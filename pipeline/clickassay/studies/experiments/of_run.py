@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.experiments import AB, INTERLEAVED
+from clickassay.core.contracts.experiments import AB, INTERLEAVED, PREFERENCE
 from clickassay.core.contracts.run import TABLES_OF_TESTS
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings.of_tests import DeclaredTest
@@ -31,7 +31,7 @@ from clickassay.metrics.clicks import signal_of
 from clickassay.patterns.arms import CLICK
 from clickassay.report.verdict.sentences import clicks_of, signal_words
 from clickassay.studies.experiments.checks import CAUTION, FINDING
-from clickassay.studies.experiments.interleaving import PREFERENCE, preference_of
+from clickassay.studies.experiments.interleaving import preference_of
 from clickassay.studies.experiments.log import past_tests
 from clickassay.studies.experiments.order import FEWEST_GROUPS, PastTests
 from clickassay.studies.experiments.sheet import Sheet

@@ -22,15 +22,16 @@ from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.findings.run import Run, largest_samples, run_at
 from clickassay.health.checks import OK, fired
 from clickassay.report.tables import caution_reason
-from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState
+from clickassay.studies.runs_compared.gate.grammar import HEALTH, OF_TEST, Limit, NotWorse, Rule, RunState
 from clickassay.studies.runs_compared.gate.quantities import (
     CORRELATION,
-    TESTS,
+    OF_TESTS,
     WITHIN_QUERIES,
     RunQuantity,
     click_metric,
     editorial_metric,
     read_quantity,
+    rows_of_test,
 )
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
@@ -71,7 +72,7 @@ class Outcome:
     # comparison, limit: The sign and the number on its right; None where it has none.
     comparison: str | None = None
     limit: float | None = None
-    status: str | None = None  # The worst status of the checks of health, of a rule about it.
+    status: str | None = None  # Of a rule about one: the worst status of health, decision, or verdict.
     # Rows of `numbers.compare_numbers` that break a rule `not worse than`, or leave it undecided or open.
     changes: tuple[Mapping[str, Any], ...] = ()
 
@@ -189,43 +190,68 @@ def check_run(
 
 
 def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
-    if isinstance(rule, RunState):
-        if rule.subject == HEALTH:
-            checks = fired(run.tables[HEALTH_CHECKS.name])
-            status = checks[0].status if checks else OK
-            worst = [one.check for one in checks if one.status == status]
-            reason = f"{status}: {', '.join(worst)}" if worst else "all data checks passed"
-        else:
-            decided = run.tables[VERDICT.name].sort("place").select("decision", "subject").rows()
-            status, subject = decided[0] if decided else ("cannot_decide", None)
-            reason = f"the decision is {status}" + ("" if subject is None else f" ({visible(subject)})")
-        kept = (status == rule.status) == rule.is_equal
-        return Outcome(rule.text, RuleState.HOLDS if kept else RuleState.BROKEN, reason, status=status)
     try:
-        wanted = SampleChoice(
-            *(
-                getattr(rule.place if getattr(rule.place, name) is not None else choice, name)
-                for name in SAMPLE_COLUMNS
-            )
-        )
-        rows = wanted.rows(run.tables[STATISTICS.name])
-        has_judged = rows.is_empty() or rows["n_sessions"].sum()
-        key = run.key(wanted) if has_judged else largest_samples(rows)[0]
-        if isinstance(rule, NotWorse):
-            return not_worse(run, rule, key)
-        together = replace(key, market=EVERY)
-        if wanted.market is None and rule.quantity in WITHIN_QUERIES and together in run.places:
-            key = together
-        if rule.quantity == TESTS and rule.place != SampleChoice():
-            raise SettingsError("past tests belong to no sample; remove what follows `for`")
-        quantity = read_quantity(rule.quantity, run, key, rule.names)
+        if isinstance(rule, RunState):
+            return _of_verdict(run, rule, choice) if rule.subject == OF_TEST else _of_run(run, rule)
+        return _of_number(run, rule, choice)
     except (SettingsError, ReportError) as error:
         raise type(error)(f"rule {rule.text!r}: {error}") from error
+
+
+def _of_run(run: Run, rule: RunState) -> Outcome:
+    if rule.subject == HEALTH:
+        checks = fired(run.tables[HEALTH_CHECKS.name])
+        status = checks[0].status if checks else OK
+        worst = [one.check for one in checks if one.status == status]
+        reason = f"{status}: {', '.join(worst)}" if worst else "all data checks passed"
+    else:
+        decided = run.tables[VERDICT.name].sort("place").select("decision", "subject").rows()
+        status, subject = decided[0] if decided else ("cannot_decide", None)
+        reason = f"the decision is {status}" + ("" if subject is None else f" ({visible(subject)})")
+    kept = (status == rule.status) == rule.is_equal
+    return Outcome(rule.text, RuleState.HOLDS if kept else RuleState.BROKEN, reason, status=status)
+
+
+def _of_verdict(run: Run, rule: RunState, choice: SampleChoice) -> Outcome:
+    """Return the outcome of a rule that the treatments of a test must all keep."""
+    rows = rows_of_test(run, rule.test, rule.judge or choice.judge).filter(kind="editorial")
+    known = rows.filter(pl.col("verdict").is_not_null())
+    told = known["verdict"].unique().sort().to_list()
+    arms = rows.unique(["experiment", "variant", "kind_of_test"]).height
+    if any((one == rule.status) != rule.is_equal for one in told):
+        state = RuleState.BROKEN
+    else:
+        state = RuleState.HOLDS if rows.height and known.height == arms else RuleState.UNDECIDED
+    lacks = rows.filter(pl.col("reason").is_not_null(), pl.col("verdict").is_null())["reason"]
+    reason = "; ".join(f"{one['variant']}: {one['verdict']}, {one['reason']}" for one in known.to_dicts())
+    if state == RuleState.UNDECIDED:
+        reason = f"no verdict: {lacks[0] if len(lacks) else 'nothing is judged'}"
+    return Outcome(rule.text, state, reason, status=", ".join(told) or "none")
+
+
+def _of_number(run: Run, rule: Limit | NotWorse, choice: SampleChoice) -> Outcome:
+    wanted = SampleChoice(
+        *(
+            getattr(rule.place if getattr(rule.place, name) is not None else choice, name)
+            for name in SAMPLE_COLUMNS
+        )
+    )
+    rows = wanted.rows(run.tables[STATISTICS.name])
+    has_judged = rows.is_empty() or rows["n_sessions"].sum()
+    key = run.key(wanted) if has_judged else largest_samples(rows)[0]
+    if isinstance(rule, NotWorse):
+        return not_worse(run, rule, key)
+    together = replace(key, market=EVERY)
+    if wanted.market is None and rule.quantity in WITHIN_QUERIES and together in run.places:
+        key = together
+    of_tests = rule.quantity in OF_TESTS
+    if of_tests and rule.place != SampleChoice():
+        raise SettingsError("tests belong to no sample; remove what follows `for`")
+    quantity = read_quantity(rule.quantity, run, key, rule.names)
     state = limit_state(rule.quantity, quantity, rule.comparison, rule.limit)
     plain = state_of(quantity, rule.comparison, rule.limit)
     reason = _reason(quantity, state, rule) if state == plain else _UNCERTAIN
-    sample = None if rule.quantity == TESTS else key
-    return Outcome(rule.text, state, reason, sample, quantity, rule.comparison, rule.limit)
+    return Outcome(rule.text, state, reason, None if of_tests else key, quantity, rule.comparison, rule.limit)
 
 
 def limit_state(name: str, quantity: RunQuantity, comparison: str, limit: float) -> RuleState:

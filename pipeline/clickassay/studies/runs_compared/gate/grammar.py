@@ -3,6 +3,7 @@
     quantity comparison number [for place]
     health == "ok"                                 also !=, and "caution" or "finding"
     decision != "switch"                           also ==, and any other kind of decision
+    verdict(TEST) != "contradict" [for judge NAME]   also ==, and any other verdict on a test of the log
     not worse than PATH [by number] [at alpha] [in names] [for place]
 
 A place is ``depth 5``, ``market north``, ``judge "Ann B."``, or several of them with commas between.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from clickassay.core.contracts.experiments import VERDICTS
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.documents import DocumentError, read_toml
 from clickassay.core.records import SampleChoice
@@ -24,11 +26,11 @@ from clickassay.findings.decision import Kind
 from clickassay.health.checks import OK, Severity
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 
-HEALTH, DECISION = "health", "decision"
+HEALTH, DECISION, OF_TEST = "health", "decision", "verdict"
 STATUSES = (OK, str(Severity.CAUTION), str(Severity.FINDING))
 """What the health of a run can be, best first."""
-STATES = {HEALTH: STATUSES, DECISION: get_args(Kind)}
-"""What of a run is compared with a word, and the words."""
+STATES = {HEALTH: STATUSES, DECISION: get_args(Kind), OF_TEST: VERDICTS}
+"""What of a run, or of a test of its log, is compared with a word, and the words."""
 
 COMPARISONS = (">=", ">", "<=", "<")
 EXAMPLES = 'coverage >= 0.8, correlation(ERR, MeanRR) >= 0.3, health == "ok", not worse than reports/last'
@@ -63,12 +65,17 @@ class Limit:
 
 @dataclass(frozen=True)
 class RunState:
-    """A rule about the worst check of the log, or about the decision: `status` is one of `STATES`."""
+    """A rule about the worst check of the log, the decision, or the verdict of a test.
+
+    `status` is one of `STATES`.
+    """
 
     text: str
     subject: str
     is_equal: bool
     status: str
+    test: str = ""  # Of a verdict: the name of the test, as written.
+    judge: str | None = None  # Of a verdict: whose grades; None = those of the headline.
 
 
 @dataclass(frozen=True)
@@ -105,12 +112,16 @@ def parse_rule(text: str) -> Rule:
         raise _malformed(spelled, f"expected a rule such as {EXAMPLES}")
     name, comparison = match["quantity"], match["comparison"]
     if name in STATES:
-        words = [f'"{one}"' for one in STATES[name]]
-        if match["names"] is not None or comparison not in {"==", "!="} or match["limit"] not in words:
-            raise _malformed(spelled, f"expected {name} == or != {listed(words, 'or')}")
-        if place != SampleChoice():
-            raise _malformed(spelled, f"{name} applies to the whole run; remove what follows `for`")
-        return RunState(spelled, name, comparison == "==", match["limit"].strip('"'))
+        words, test = [f'"{one}"' for one in STATES[name]], (match["names"] or "").strip()
+        is_of_test = name == OF_TEST
+        form = f"{name}(TEST)" if is_of_test else name
+        if bool(test) != is_of_test or comparison not in {"==", "!="} or match["limit"] not in words:
+            raise _malformed(spelled, f"expected {form} == or != {listed(words, 'or')}")
+        judge = place.judge if is_of_test else None
+        if place != SampleChoice(judge=judge):
+            whole = "only a judge can follow `for`" if is_of_test else "remove what follows `for`"
+            raise _malformed(spelled, f"{form} applies to the whole run; {whole}")
+        return RunState(spelled, name, comparison == "==", match["limit"].strip('"'), test, judge)
     quantity = QUANTITIES.get(name)
     if quantity is None:
         raise _malformed(spelled, f"unknown quantity {name}; {did_you_mean(name, [*QUANTITIES, *STATES])}")

@@ -17,17 +17,18 @@ from clickassay.core.contracts.correlation import (
     WITHIN,
     WITHIN_COMPARISONS,
 )
+from clickassay.core.contracts.experiments import EXPERIMENTS, INTERLEAVED, PREFERENCE
 from clickassay.core.contracts.judges import AGREEMENT
 from clickassay.core.contracts.run import STATISTICS
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleKey
 from clickassay.core.settings import Settings
-from clickassay.core.text.words import did_you_mean, listed
+from clickassay.core.text.words import did_you_mean, listed, visible
 from clickassay.correlation.changes import mean_intervals
 from clickassay.findings.arrays import folds_of, graded_sample, without_fold
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import named_measure
-from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, refuse_ips, signal_of
+from clickassay.metrics.clicks import CLICK_METRICS, click_metric_named, refuse_ips, signal_metric, signal_of
 from clickassay.metrics.names import spell_out
 from clickassay.studies.runs_compared.numbers import FEW_FOLDS, MIN_FOLDS
 
@@ -209,6 +210,43 @@ def _tests(run: Run, _key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
     return RunQuantity(row["in_order"], row["ci_low"], row["ci_high"], row["caution"], row["reason"])
 
 
+def rows_of_test(run: Run, name: str, judge: str | None, *, kind: str | None = None) -> pl.DataFrame:
+    """Return the rows of `experiments` of a test of the log, or of ``TEST: VARIANT``, by one judge's grades.
+
+    judge: the judge; None = that of the headline, or the first where the test lacks its grades.
+    kind: the kind of test; None = any.
+
+    Raises SettingsError if there is no such test, or it lacks the judge's grades.
+    """
+    what = "interleaved test" if kind == INTERLEAVED else "test"
+    rows = run.tables[EXPERIMENTS.name].filter(kind_of_test=kind) if kind else run.tables[EXPERIMENTS.name]
+    of_variant, wanted = pl.format("{}: {}", "experiment", "variant"), name.strip('"')
+    own = rows.filter((pl.col("experiment") == wanted) | (of_variant == wanted))
+    if own.is_empty():
+        known = rows["experiment"].unique().sort()
+        has = did_you_mean(wanted, known) if len(known) else f"its log has no {what}"
+        raise SettingsError(f"{run.called} has no {what} {visible(wanted)}; {has}")
+    judges = own["judge"].unique().sort().to_list()
+    if judge is not None and judge not in judges:
+        raise SettingsError(f"test {visible(wanted)} has no judge {judge}; {did_you_mean(judge, judges)}")
+    headline = None if run.headline is None else run.headline.judge
+    return own.filter(judge=judge or (headline if headline in judges else judges[0]))
+
+
+def _preference(run: Run, _key: SampleKey, names: tuple[str, ...]) -> RunQuantity:
+    rows = rows_of_test(run, names[0], None, kind=INTERLEAVED)
+    signal = signal_of(run.click)
+    wanted = PREFERENCE if signal is None else signal_metric(PREFERENCE, signal)
+    rows = rows.filter(metric=wanted if wanted in rows["metric"] else PREFERENCE)
+    if rows.height > 1:
+        arms = [f'"{row["experiment"]}: {row["variant"]}"' for row in rows.to_dicts()]
+        raise SettingsError(f"test {names[0]} has several treatments; name {listed(arms, 'or')}")
+    row = rows.row(0, named=True)
+    reason = row["reason"] or ("an arm has no sessions" if row["difference"] is None else None)
+    value = row["difference"] if row["counts"] else None
+    return RunQuantity(value, row["ci_low"], row["ci_high"], row["caution"], reason)
+
+
 def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey) -> RunQuantity:
     if rows.is_empty():
         raise SettingsError(
@@ -222,7 +260,10 @@ def _row_of(run: Run, rows: pl.DataFrame, column: str, what: str, key: SampleKey
 TESTS = "tests"
 """The quantity of past tests, which belong to no sample of the run."""
 
-_METRIC, _CLICK, _JUDGE = "METRIC", "CLICK METRIC", "JUDGE"
+OF_TESTS = (TESTS, PREFERENCE)
+"""Quantities of tests: of all markets, at the depth of the headline."""
+
+_METRIC, _CLICK, _JUDGE, _TEST = "METRIC", "CLICK METRIC", "JUDGE", "TEST"
 _ALL = (
     Quantity("coverage", (), "share of the market's sessions whose results all have a grade", 0, 1,
              partial(_size, column="coverage")),
@@ -255,6 +296,9 @@ _ALL = (
              _agreement),
     Quantity(TESTS, (_METRIC,), "share of pairs of past tests that the metric puts in order; a coin: 0.5",
              0, 1, _tests),
+    Quantity(PREFERENCE, (_TEST,),
+             "share of sessions that prefer the treatment of an interleaved test minus that for control",
+             -1, 1, _preference),
 )  # fmt: skip
 
 QUANTITIES: Mapping[str, Quantity] = MappingProxyType({one.name: one for one in _ALL})
@@ -266,7 +310,7 @@ CORRELATION = "correlation"
 WITHIN_QUERIES = ("within", "within_difference")
 """Quantities that all markets together have."""
 
-SIZES = frozenset(one.name for one in _ALL if not one.arguments or one.read is _tests)
+SIZES = frozenset(one.name for one in _ALL if not one.arguments or one.name in OF_TESTS)
 """Quantities that a run has even if nothing is judged."""
 
 
