@@ -34,9 +34,14 @@ _KEYS = {
 }
 _ARMS = {"experiment": ("experiment", "experiment_id"), "variant": ("variant", "search_config")}
 """Attributes of a query that name an A/B test and its arm, the first that is there."""
+_RANKERS = ("search_config", "search_configuration_uuid", "search_configuration_id", "search_configuration")
+"""Attributes of an object that name the ranker which gave it to an interleaved list, likewise."""
 
 QUERIES = pa.schema({**_KEYS, "hits": pa.list_(pa.string()), **dict.fromkeys(_ARMS, pa.string())})
-EVENTS = pa.schema({**_KEYS, "application": pa.string(), "ordinal": pa.int64(), "url": pa.string()})
+EVENTS = pa.schema({
+    **_KEYS, "application": pa.string(), "ordinal": pa.int64(), "url": pa.string(),
+    "team": pa.string(), "test": pa.string(),
+})  # fmt: skip
 ACTIONS = pa.schema({
     "query_id": pa.string(), "time_ms": pa.int64(), "url": pa.string(), "action": pa.string(),
     "price": pa.float64(),
@@ -60,7 +65,7 @@ _COUNTS = (
     *("pages_from_hits", "hit_lists_after_the_first", "pages_from_impressions"),
     *("pages_counted_from_0", "pages_counted_from_1", "pages_with_a_hole"),
     *("pages_with_two_results_at_one_place", "pages_without_first_result", "results_below_a_hole"),
-    *("searches_of_tests", "results_shown"),
+    *("searches_of_tests", "searches_interleaved", "clicks_naming_a_ranker", "results_shown"),
 )
 
 
@@ -137,8 +142,8 @@ def _staged(files: Sequence[Path], folder: CanonicalFolder, clicks: frozenset[st
                 keys = _keys(document, counts)
                 counts["queries_without_id"] += keys[0] is None
                 if keys[0] is not None:
-                    arms = (map(document.attribute, names) for names in _ARMS.values())
-                    queries.add(*keys, document.hits(), *(next(filter(None, own), None) for own in arms))
+                    arms = (document.attribute("query_attributes", *names) for names in _ARMS.values())
+                    queries.add(*keys, document.hits(), *arms)
     counts["applications"], counts["object_id_fields"] = len(names.applications), len(names.object_id_fields)
     return names
 
@@ -175,7 +180,10 @@ def _stage_event(
         counts["clicks_without_time"] += keys[1] is None
     else:
         counts["impressions_without_place"] += ordinal is None or ordinal < 0
-    writers[action].add(*keys, application, ordinal, url)
+    team = document.attribute("event_attributes.object", *_RANKERS)
+    test = document.attribute("event_attributes", "ab_test_id") if team else None
+    counts["clicks_naming_a_ranker"] += kind == "clicks" and team is not None
+    writers[action].add(*keys, application, ordinal, url, team, test)
 
 
 def _stage_action(document: Document, action: str, others: TableWriter) -> None:
@@ -245,6 +253,8 @@ def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
             f"{counts['clicks_at_another_place']:,} of {counts['clicks_read']:,} clicks have an ordinal that "
             "belongs to another result than their object_id: the object_id decides."
         )
+    if counts["clicks_naming_a_ranker"] and not counts["searches_interleaved"]:
+        yield "Clicks name rankers, and impressions do not: log them with all results of an interleaved list."
     if len(names.applications) > 1:
         yield f"Clicks and impressions of several applications are in one log: {_named(names.applications)}."
     if len(names.object_id_fields) > 1:
@@ -255,6 +265,7 @@ def _notes(names: _Names, counts: dict[str, int]) -> Iterable[str]:
         "no search.",
         "times_without_zone": "Times without a zone were read as UTC.",
         "searches_of_tests": "Searches have a column variant: a run reports its A/B tests.",
+        "searches_interleaved": "Searches have a column teams: a run reports which ranker users prefer.",
     }
     yield from (note for name, note in others.items() if counts[name])
 
@@ -296,14 +307,22 @@ def write_log(folder: CanonicalFolder) -> None:
     counts["pages_from_hits"] = searches.join(hits, on=_ID, how="semi").height
     counts["pages_from_impressions"] = searches.join(rebuilt, on=_ID, how="semi").height
     arms = _arms(queries, searches)
-    counts["searches_of_tests"] = arms.height
-    log = searches.join(arms, on=_ID, how="left").select(
+    teams = _teams(queries, impressions, searches)
+    counts["searches_of_tests"], counts["searches_interleaved"] = arms.height, teams.height
+    tests = [one for one in (arms, teams) if one.height]
+    if len(tests) > 1:  # the name of an arm's test comes first
+        both = arms.join(teams, on=_ID, how="full", coalesce=True, suffix="_team")
+        names = [name for name in ("experiment", "experiment_team") if name in both.columns]
+        named = pl.coalesce(*names, pl.lit("variant")).alias("experiment")
+        tests = [both.select(_ID, "variant", named, "teams")]
+    log = searches.join(tests[0], on=_ID, how="left") if tests else searches
+    log = log.select(
         pl.col(_ID).alias("search_id"),
         "user_id",
         "query",
         pl.col("time_ms").cast(_TIME).alias("timestamp"),
         "results",
-        *(arms.columns[1:] if arms.height else ()),
+        *(tests[0].columns[1:] if tests else ()),
     )
     log = log.sort("timestamp", "search_id")
     log.write_parquet(folder.path / "searches.parquet")
@@ -404,6 +423,26 @@ def _arms(queries: pl.LazyFrame, searches: pl.DataFrame) -> pl.DataFrame:
     if named["experiment"].is_null().all():
         return named.drop("experiment")
     return named.with_columns(pl.col("experiment").fill_null("variant"))
+
+
+def _teams(queries: pl.LazyFrame, impressions: pl.LazyFrame, searches: pl.DataFrame) -> pl.DataFrame:
+    """Return (query_id, experiment, teams) of searches whose impressions name rankers, one for each result.
+
+    A result that impressions give to several rankers, or to none, has none.
+    """
+    named = impressions.filter(pl.col("team").is_not_null(), pl.col("url").is_not_null())
+    only = pl.when(pl.col("team").n_unique() == 1).then(pl.col("team").first()).alias("teams")
+    of_results = named.group_by(_ID, pl.col("url").alias("results")).agg(only)
+    of_queries = queries.filter(pl.col("experiment").is_not_null()).group_by(_ID)
+    tests = named.group_by(_ID).agg(pl.col("test").min())
+    tests = tests.join(of_queries.agg(pl.col("experiment").min()), on=_ID, how="left")
+    experiment = pl.coalesce("experiment", "test", pl.lit("variant")).alias("experiment")
+    shown = searches.lazy().select(_ID, "results").join(tests.select(_ID, experiment), on=_ID)
+    placed = shown.explode("results").join(
+        of_results, on=[_ID, "results"], how="left", maintain_order="left"
+    )
+    drafted = placed.group_by(_ID, "experiment", maintain_order=True).agg("teams")
+    return drafted.filter(pl.col("teams").list.drop_nulls().list.len() > 0).collect()
 
 
 def _searches(known: pl.DataFrame, lists: pl.DataFrame, counts: dict[str, int]) -> pl.DataFrame:

@@ -77,10 +77,15 @@ class Document:
             self.fail(f"{name} {value!r}", expected="text without lone surrogates")
         return text or None
 
-    def attribute(self, name: str) -> str | None:
-        """Return the text or whole number in an attribute of a query; None where it is anything else."""
-        with suppress(InputError):  # they are as their users like them
-            return self.text(_ATTRIBUTES, name)
+    def attribute(self, path: str, *names: str) -> str | None:
+        """Return the text or whole number in the first attribute that has one; None where none has.
+
+        path, names: where the attributes are, with dots, and what they are called.
+        """
+        for name in names:
+            with suppress(InputError):  # they are as their users like them
+                if found := self.text(*path.split("."), name):
+                    return found
         return None
 
     def hits(self) -> list[str]:
