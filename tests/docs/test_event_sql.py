@@ -112,7 +112,7 @@ def metarank(folder):
 WITH_LISTS = {"algolia": algolia, "metarank": metarank}
 """Tools that name the search of a click."""
 
-TOOLS = {*WITH_LISTS, "ga4", "segment", "snowplow"}
+TOOLS = {*WITH_LISTS, "ga4", "growthbook", "segment", "snowplow"}
 
 
 def read(tool, folder, monkeypatch):
@@ -345,3 +345,51 @@ def test_first_exposures_of_growthbook_are_assignments(tmp_path):
         ("bob", "ranker", "0", NOON + 2 * 86_400_000, None),
         ("bob", "ranker", "1", NOON, None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("item", "ranker"), [("itemId", "ranker"), ("itemId", "variation"), ("item_id", "ranker")]
+)
+def test_drafts_of_growthbook_are_searches_whose_results_have_a_ranker(tmp_path, item, ranker):
+    names = {0: 0, 1: 1} if ranker == "variation" else {0: "old", 1: "new"}
+
+    def items(*drafted):
+        shown = [{item: one, ranker: names[by], "competitive": True} for one, by in drafted]
+        return json.dumps([*shown, {item: "pinned"}])
+
+    first, second = items(("p3", 1), ("p1", 0)), items(("p9", 0), ("p7", 1))
+    exposures = [
+        ("ann", "2026-01-05 12:00:05", "mix", "r0", items(("p4", 0))),  # the second page of a draft
+        ("ann", "2026-01-05 12:00:00", "mix", "r0", first),
+        ("bob", "2026-01-05 12:01:00", "mix", "r1", second),
+        ("bob", "2026-01-05 12:01:00", "mix", None, second),
+    ]
+    engagements = [("ann", "2026-01-05 12:00:09", "r0", "p1"), ("ann", "2026-01-05 12:00:10", None, "p1")]
+    with duckdb.connect(str(tmp_path / "events.duckdb")) as connection:
+        for table, columns, rows in (
+            (
+                "exposures",
+                "user_id TEXT, timestamp TIMESTAMP, experiment_id TEXT, ranking_id TEXT, items TEXT",
+                exposures,
+            ),
+            ("engagements", "user_id TEXT, timestamp TIMESTAMP, ranking_id TEXT, item_id TEXT", engagements),
+            ("queries", "ranking_id TEXT, query TEXT", [("r0", "red hat"), ("r1", "blue shoes")]),
+        ):
+            connection.execute(f"CREATE TABLE {table}({columns})")
+            marks = ", ".join("?" * len(rows[0]))
+            connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+    files = [
+        InputSql.of(str(EVENTS / f"growthbook-{what}.sql"), tmp_path / "events.duckdb")
+        for what in ("searches", "clicks")
+    ]
+    with scratch():
+        inputs = open_log(Sources(*files), Settings())
+        searches, clicks = (one.frame.collect().sort("timestamp") for one in (inputs.searches, inputs.clicks))
+    old, new = str(names[0]), str(names[1])
+    assert searches.select(
+        "search_id", "user_id", "query", "timestamp", "results", "experiment", "teams"
+    ).rows() == [
+        ("r0", "ann", "red hat", NOON, ["p3", "p1", "pinned"], "mix", [new, old, None]),
+        ("r1", "bob", "blue shoes", times(1), ["p9", "p7", "pinned"], "mix", [old, new, None]),
+    ]
+    assert clicks.select("search_id", "timestamp", "url").rows() == [("r0", NOON + 9000, "p1")]

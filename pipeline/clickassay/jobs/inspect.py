@@ -17,7 +17,7 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.settings import Settings, options_of
 from clickassay.health.checks import HealthCheck, fired, health_table
 from clickassay.health.measures import time_numbers
-from clickassay.inputs.columns import CANONICAL
+from clickassay.inputs.columns import CANONICAL, TEAMS
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.frames import Frame
 from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr
@@ -169,9 +169,8 @@ def inspect_log(
         notes.append(event.message) if event.note else progress(event)
 
     given, tables, broken = _opened(paths, settings, noting)
-    notes += [
-        tests_told(name) for name in ("searches",) if name in given and "variant" in given[name].columns
-    ]
+    says = given["searches"].columns if "searches" in given else frozenset[str]()
+    notes += [tests_told("searches", name) for name in ("variant", TEAMS, "team") if name in says]
     command = run_of(paths, settings, has_clicks="clicks" in tables)
     progress(Event("reading the tables"))
     with files_named(*given.values()):

@@ -16,7 +16,7 @@ from clickassay.core.settings import Settings
 from clickassay.core.settings.of_tests import CALLED_CONTROL, TESTS
 from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
-from clickassay.inputs.columns import CANONICAL, OF_TESTS, SAYS_CLICKED
+from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, SAYS_CLICKED, TABLE_COLUMNS, TEAMS
 from clickassay.inputs.files import format_of
 from clickassay.inputs.sources.mapping import (
     GRADE_OPTION,
@@ -70,6 +70,12 @@ class FoundTable:
         return self.is_impressions and not SAYS_CLICKED.isdisjoint({*self.schema, *self.columns})
 
     @property
+    def team(self) -> str | None:
+        """The column that says which ranker gave each result of an interleaved list; None without one."""
+        name = "team" if self.is_impressions else TEAMS
+        return name if self.name == "searches" and name in {*self.schema, *self.columns} else None
+
+    @property
     def says_arms(self) -> bool:
         """Whether it says which arm of an A/B test a user was in."""
         return self.name in ("searches", "assignments") and "variant" in {*self.schema, *self.columns}
@@ -99,8 +105,15 @@ class FoundProject:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a run ignores and a user may miss, and what it makes of tests, one line each."""
-        ignored = (told for one in self.tables for told in arms_told(one.name, one.schema))
-        return (*ignored, *(tests_told(one.name) for one in self.tables if one.says_arms))
+        ignored = (
+            told
+            for one in self.tables
+            for told in arms_told(
+                one.name, IMPRESSIONS if one.is_impressions else TABLE_COLUMNS[one.name], one.schema
+            )
+        )
+        arms = (tests_told(one.name, "variant") for one in self.tables if one.says_arms)
+        return (*ignored, *arms, *(tests_told(one.name, one.team) for one in self.tables if one.team))
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -143,12 +156,14 @@ def found_project(folder: Path) -> FoundProject:
     return FoundProject(tuple(tables[name] for name in TABLES if name in tables), tuple(others))
 
 
-def tests_told(name: str) -> str:
-    """Return what a column `variant` of a table of this name leads to."""
+def tests_told(name: str, column: str) -> str:
+    """Return what a column `variant`, or of rankers, of a table of this name leads to."""
     *some, last = CALLED_CONTROL
+    kind = "A/B" if column == "variant" else "interleaved"
     return (
-        f"{name}: column variant: its A/B tests are reported; if control is not called {', '.join(some)} or "
-        f"{last}, write [{TESTS}.NAME] with control = … in the project file, or add --test NAME.control=…"
+        f"{name}: column {column}: its {kind} tests are reported; if control is not called "
+        f"{', '.join(some)} or {last}, write [{TESTS}.NAME] with control = … in the project file, or add "
+        "--test NAME.control=…"
     )
 
 
@@ -326,20 +341,25 @@ def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
 
 @with_scratch()
 def _without_control(found: FoundProject, settings: Settings) -> dict[str, list[str]]:
-    """Return the variants of tests of which none, or several, are called as control is."""
+    """Return the variants, or rankers, of tests of which none, or several, are called as control is."""
     named = settings.model_copy(update={"column": found.column})
-    for table in [one for one in found.tables if one.says_arms]:
-        with suppress(ClickassayError):
-            shown = impressions(table.path, named) if table.is_impressions else None
-            rows = (shown or opened(table.name, table.path, named)).frame.select(OF_TESTS).head(_SOME_ROWS)
-            arms = rows.drop_nulls().filter(*(pl.col(one) != "" for one in OF_TESTS)).unique().sort(OF_TESTS)
-            variants = arms.group_by("experiment", maintain_order=True).agg("variant").head(_FEW).collect()
-            return {
-                test: own
-                for test, own in variants.iter_rows()
-                if len(own) > 1 and sum(one.strip().lower() in CALLED_CONTROL for one in own) != 1
-            }
-    return {}
+    arms: dict[str, list[str]] = {}
+    for table in found.tables:
+        for column in filter(None, ("variant" if table.says_arms else None, table.team)):
+            with suppress(ClickassayError):
+                shown = impressions(table.path, named) if table.is_impressions else None
+                frame = (shown or opened(table.name, table.path, named)).frame.head(_SOME_ROWS)
+                rows = frame.select("experiment", arm=pl.col(column))
+                rows = rows.explode("arm") if column == TEAMS else rows
+                is_named = (pl.col("arm") != "") & (pl.col("experiment") != "")
+                some = rows.filter(is_named).unique().sort("experiment", "arm").collect()
+                for test, arm in some.iter_rows():
+                    arms.setdefault(test, []).append(arm)
+    return {
+        test: own
+        for test, own in list(arms.items())[:_FEW]
+        if len(own) > 1 and sum(one.strip().lower() in CALLED_CONTROL for one in own) != 1
+    }
 
 
 def _input(table: FoundTable, folder: Path) -> str:

@@ -39,21 +39,3 @@ def ranker_pairs(drafts: pl.DataFrame, depth: int) -> pl.DataFrame:
     alone = teams.filter(pl.len().over("draft") == 1)
     alone = alone.with_columns(ranker_b=pl.lit(""), team_b=pl.lit(0, pl.Int64)).select(pairs.columns)
     return pl.concat([pairs, alone])
-
-
-def against(rows: pl.DataFrame, control: str) -> pl.DataFrame:
-    """Return the rows of one test whose first ranker is the control: it is A, and each other ranker is B.
-
-    rows: of one test, in the form of `INTERLEAVED`; ranker_a and team_a of the result are those of control.
-
-    Rankings of one ranker alone are of the pair where a test has two rankers. Where it has more, nobody knows
-    which pair they were drafted for: they are left out, which favours no ranker.
-    """
-    names = pl.concat([rows["ranker_a"], rows["ranker_b"]]).unique()
-    others = names.filter(names.is_in(["", control]).not_())
-    if len(others) == 1:
-        other = pl.when(pl.col("ranker_a") == control).then(pl.lit(others[0])).otherwise(pl.lit(control))
-        rows = rows.with_columns(ranker_b=pl.when(pl.col("ranker_b") == "").then(other).otherwise("ranker_b"))
-    swap = {"ranker_a": "ranker_b", "ranker_b": "ranker_a", "team_a": "team_b", "team_b": "team_a"}
-    both = pl.concat([rows, rows.rename(swap).select(rows.columns)])
-    return both.filter(pl.col("ranker_a") == control, pl.col("ranker_b") != "")

@@ -438,9 +438,7 @@ def _teams(queries: pl.LazyFrame, impressions: pl.LazyFrame, searches: pl.DataFr
     tests = tests.join(of_queries.agg(pl.col("experiment").min()), on=_ID, how="left")
     experiment = pl.coalesce("experiment", "test", pl.lit("variant")).alias("experiment")
     shown = searches.lazy().select(_ID, "results").join(tests.select(_ID, experiment), on=_ID)
-    placed = shown.explode("results").join(
-        of_results, on=[_ID, "results"], how="left", maintain_order="left"
-    )
+    placed = shown.explode("results").join(of_results, on=[_ID, "results"], how="left", maintain_order="left")
     drafted = placed.group_by(_ID, "experiment", maintain_order=True).agg("teams")
     return drafted.filter(pl.col("teams").list.drop_nulls().list.len() > 0).collect()
 

@@ -26,6 +26,7 @@ from clickassay.inputs.columns import (
     OTHERS_KEPT,
     SAYS_CLICKED,
     TABLE_COLUMNS,
+    TEAMS,
     Wanted,
     required,
 )
@@ -77,6 +78,11 @@ LIKELY: Mapping[str, tuple[str, ...]] = {
         *("variant_id", "variant_name", "variation", "variation_id", "variation_name"),
         *("arm", "treatment", "ab_test", "group"),
     ),
+    "teams": ("rankers", "search_configs", "search_configurations", "ranking_functions"),
+    "team": (
+        *("ranker", "ranking_function", "search_config", "search_configuration"),
+        *("search_configuration_id", "search_configuration_uuid"),
+    ),
     "until": ("valid_until", "assigned_until", "ended_at"),
     "difference": ("delta", "effect", "lift", "uplift", "click_difference", "clicks_difference"),
     "error": ("se", "stderr", "std_error", "standard_error"),
@@ -95,6 +101,9 @@ _ARMS = frozenset({
     "treatment", "team", "ranker", "rankingid",
 })  # fmt: skip
 """Keys of columns that tell apart rankings which were shown at the same time."""
+
+_READ_ARMS = (*OF_TESTS, "team", TEAMS)
+"""Columns of ours that do."""
 
 _INSTEAD = (CLICKED, frozenset({"configuration_id", "search_id", "query", "results"}))
 """Columns of which one is enough."""
@@ -119,11 +128,10 @@ def _columns_of(what: str) -> tuple[Wanted, ...]:
     return (*TABLE_COLUMNS.get(what, ()), *(IMPRESSIONS if what == "searches" else ()))
 
 
-def _unread_arms(what: str) -> frozenset[str]:
+def _unread_arms(what: str, wanted: Sequence[Wanted]) -> frozenset[str]:
     """Return the keys of columns of a table that tell arms apart and are never read."""
-    if what not in ("searches", "clicks"):
-        return frozenset()
-    return _ARMS.difference(*map(_keys, (*OF_TESTS, "team") if what == "searches" else ()))
+    arms = _ARMS if what in ("searches", "clicks") else frozenset[str]()
+    return arms.difference(*(_keys(want.name) for want in wanted if want.name in _READ_ARMS))
 
 
 def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
@@ -182,7 +190,7 @@ def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str]
         return None  # the message of what is missing names all that there is
     ours = {want.name for want in _columns_of(what)}
     paths = [names.get(name, name) for name in ours]
-    likely = {key for name in ours for key in _keys(name)} | _unread_arms(what)
+    likely = {key for name in ours for key in _keys(name)} | _unread_arms(what, ())
     return [
         one
         for one in columns
@@ -333,12 +341,13 @@ def set_aside(
     for name, path in likely_columns(what, list(absent), schema, rows).items():
         told = f"if it is {name} ({absent[name]}), add {_options(what, {name: path})}"
         yield f"{what}: column {path} is ignored; {told}"
-    yield from arms_told(what, schema)
+    yield from arms_told(what, wanted, schema)
 
 
-def arms_told(what: str, schema: pl.Schema) -> Iterator[str]:
+def arms_told(what: str, wanted: Sequence[Wanted], schema: pl.Schema) -> Iterator[str]:
     """Yield what to say of columns of a log that tell arms of an A/B test apart and are not read."""
-    arms = [name for name in schema if _key(name) in _unread_arms(what)]
+    unread = _unread_arms(what, wanted)
+    arms = [name for name in schema if _key(name) in unread]
     if arms:
         named = f"column {arms[0]} is" if len(arms) == 1 else f"columns {', '.join(arms)} are"
         yield (

@@ -1,4 +1,4 @@
-"""Arms of A/B tests among the attributes of UBI's queries, however these are written."""
+"""Arms of A/B tests, and rankers of results, among the attributes of UBI, however these are written."""
 
 import json
 
@@ -71,3 +71,63 @@ def test_a_single_configuration_is_no_test(tmp_path, arms, columns):
     import_ubi([tmp_path / "log.jsonl"], out=tmp_path / "out")
     found = pl.read_parquet(tmp_path / "out" / "searches.parquet").columns
     assert {"variant", "experiment"} & set(found) == columns
+
+
+def impressions(rankers):
+    """Return an impression of each result of the first query, whose object names a ranker."""
+    return [
+        EVENTS[0] | {"action_name": "impression", "event_attributes": {
+            "object": {"object_id": url} | ranker, "position": {"ordinal": place}, "ab_test_id": 12,
+        }}
+        for place, (url, ranker) in enumerate(zip("abc", rankers, strict=False), 1)
+    ]  # fmt: skip
+
+
+def flat(row):
+    about = row.pop("event_attributes")
+    named = {f"event_attributes.object.{name}": value for name, value in about["object"].items()}
+    place = {"event_attributes.position.ordinal": about["position"]["ordinal"]}
+    return row | named | place | {"event_attributes.ab_test_id": 12}
+
+
+def texts(row):
+    return row | {"event_attributes": json.dumps(row["event_attributes"])}
+
+
+@pytest.mark.parametrize("written", [dict, flat, texts])
+@pytest.mark.parametrize("name", ["search_config", "search_configuration_uuid", "search_configuration_id"])
+def test_parquet_names_rankers_as_records_columns_or_text(tmp_path, written, name):
+    shown = impressions([{name: "new"}, {name: "old"}, {name: None}])
+    pl.DataFrame([written(row) for row in shown]).write_parquet(tmp_path / "impressions.parquet")
+    pl.DataFrame(EVENTS).write_parquet(tmp_path / "events.parquet")
+    rows = [row | {"query_response_hit_ids": ["b", "a", "c"]} for row in queries([None, None])]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    import_ubi(
+        [tmp_path / file for file in ("log.jsonl", "events.parquet", "impressions.parquet")],
+        out=tmp_path / "out",
+    )
+    searches = pl.read_parquet(tmp_path / "out" / "searches.parquet")
+    assert searches.select("search_id", "experiment", "teams").rows() == [
+        ("q1", "12", ["old", "new", None]), ("q2", None, None),
+    ]  # fmt: skip
+
+
+def test_arms_and_rankers_of_one_log_have_the_names_of_their_tests(tmp_path):
+    rows = queries([{"variant": "a"}, {"variant": "b", "experiment": "x"}, {"experiment": "y"}])
+    every = [*rows, *EVENTS, *impressions([{"search_config": "TeamB"}])]
+    every += [row | {"query_id": "q3"} for row in impressions([{"search_config": "TeamA"}])]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in every))
+    found = import_ubi([tmp_path / "log.jsonl"], out=tmp_path / "out")
+    searches = pl.read_parquet(tmp_path / "out" / "searches.parquet")
+    assert searches.select("search_id", "variant", "experiment", "teams").rows() == [
+        ("q1", "a", "variant", ["TeamB"]), ("q2", "b", "x", None), ("q3", None, "y", ["TeamA"]),
+    ]  # fmt: skip
+    assert found.counts["searches_of_tests"] == found.counts["searches_interleaved"] == 2
+
+
+def test_clicks_alone_do_not_say_how_a_ranking_was_drafted(tmp_path):
+    click = EVENTS[0] | {"event_attributes": {"object": {"object_id": "a", "search_config": "TeamA"}}}
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in [*queries([None]), click]))
+    found = import_ubi([tmp_path / "log.jsonl"], out=tmp_path / "out")
+    assert "teams" not in pl.read_parquet_schema(tmp_path / "out" / "searches.parquet")
+    assert any(note.startswith("Clicks name rankers, and impressions do not") for note in found.notes)

@@ -21,7 +21,7 @@ from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.metrics.catalogue import named_measure
 from clickassay.patterns.table import sum_by_key
 from clickassay.studies.experiments.arms import Rankings
-from clickassay.studies.experiments.interleaving import NO_SUM, Drafts, by_place
+from clickassay.studies.experiments.interleaving import NO_SUM, Drafts, against, by_place
 from clickassay.studies.experiments.log import experiments_of_log, past_tests
 from clickassay.studies.experiments.parts import LogOptions
 
@@ -404,6 +404,17 @@ def test_rankings_of_one_ranker_alone_say_nothing_of_the_draft():
     assert rows["first_places"]["status"] == "ok"
     assert rows["places"]["status"] == "caution"
     assert rows["places"]["remedy"].startswith("“new” has 74.9% of the places")
+
+
+def test_rankings_of_one_ranker_alone_are_of_the_pair_if_there_is_one_pair():
+    rows = pl.DataFrame(
+        [("a", "b", 1, 2), ("a", "", 1, 0), ("b", "", 4, 0), ("b", "c", 1, 2)],
+        schema=["ranker_a", "ranker_b", "team_a", "team_b"], orient="row",
+    )  # fmt: skip
+    pair = against(rows, "b", "a", alone=True)
+    assert sorted(pair.select("control", "treatment").rows()) == [(0, 1), (2, 1), (4, 0)]
+    assert against(rows, "b", "a", alone=False).select("control", "treatment").rows() == [(2, 1)]
+    assert against(rows, "b", "c", alone=False).select("control", "treatment").rows() == [(1, 2)]
 
 
 def test_users_in_few_folds_have_no_verdict():
