@@ -306,23 +306,14 @@ def write_log(folder: CanonicalFolder) -> None:
     searches = _searches(known, pl.concat([hits, rebuilt]), counts)
     counts["pages_from_hits"] = searches.join(hits, on=_ID, how="semi").height
     counts["pages_from_impressions"] = searches.join(rebuilt, on=_ID, how="semi").height
-    arms = _arms(queries, searches)
-    teams = _teams(queries, impressions, searches)
-    counts["searches_of_tests"], counts["searches_interleaved"] = arms.height, teams.height
-    tests = [one for one in (arms, teams) if one.height]
-    if len(tests) > 1:  # the name of an arm's test comes first
-        both = arms.join(teams, on=_ID, how="full", coalesce=True, suffix="_team")
-        names = [name for name in ("experiment", "experiment_team") if name in both.columns]
-        named = pl.coalesce(*names, pl.lit("variant")).alias("experiment")
-        tests = [both.select(_ID, "variant", named, "teams")]
-    log = searches.join(tests[0], on=_ID, how="left") if tests else searches
-    log = log.select(
+    tests = _tests(queries, impressions, searches, counts)
+    log = searches.join(tests, on=_ID, how="left").select(
         pl.col(_ID).alias("search_id"),
         "user_id",
         "query",
         pl.col("time_ms").cast(_TIME).alias("timestamp"),
         "results",
-        *(tests[0].columns[1:] if tests else ()),
+        *tests.columns[1:],
     )
     log = log.sort("timestamp", "search_id")
     log.write_parquet(folder.path / "searches.parquet")
@@ -408,6 +399,20 @@ def _by_id(rows: pl.LazyFrame, side: str) -> pl.LazyFrame:
     """Return the earliest time and the least of each kind of user by query_id: no order of rows matters."""
     named = rows.filter(pl.col(_ID).is_not_null()).group_by(_ID)
     return named.agg(pl.col(name).min().alias(f"{name}{side}") for name in ("time_ms", *_USERS))
+
+
+def _tests(
+    queries: pl.LazyFrame, impressions: pl.LazyFrame, searches: pl.DataFrame, counts: dict[str, int]
+) -> pl.DataFrame:
+    """Return query_id, and of searches in tests what names them: variant, experiment, teams, if any has it."""
+    arms, teams = _arms(queries, searches), _teams(queries, impressions, searches)
+    counts["searches_of_tests"], counts["searches_interleaved"] = arms.height, teams.height
+    if not (arms.height and teams.height):
+        return arms if arms.height else teams if teams.height else teams.select(_ID)
+    both = arms.join(teams, on=_ID, how="full", coalesce=True, suffix="_of_teams")
+    names = [name for name in both.columns if name.startswith("experiment")]
+    experiment = pl.coalesce(*names, pl.lit("variant")).alias("experiment")
+    return both.select(_ID, "variant", experiment, "teams")
 
 
 def _arms(queries: pl.LazyFrame, searches: pl.DataFrame) -> pl.DataFrame:
