@@ -404,7 +404,7 @@ def _by_id(rows: pl.LazyFrame, side: str) -> pl.LazyFrame:
 def _tests(
     queries: pl.LazyFrame, impressions: pl.LazyFrame, searches: pl.DataFrame, counts: dict[str, int]
 ) -> pl.DataFrame:
-    """Return query_id, and of searches in tests what names them: variant, experiment, teams, if any has it."""
+    """Return query_id and, of searches in tests, what names them: variant, experiment, teams, if there."""
     arms, teams = _arms(queries, searches), _teams(queries, impressions, searches)
     counts["searches_of_tests"], counts["searches_interleaved"] = arms.height, teams.height
     if not (arms.height and teams.height):
