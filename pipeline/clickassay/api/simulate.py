@@ -9,10 +9,11 @@ from clickassay.api.screen.progress import progress_of
 from clickassay.api.screen.python import for_python
 from clickassay.core.files.output import place_to_write
 from clickassay.inputs.simulate.simulation import simulate as write_world
+from clickassay.inputs.simulate.tests import PlanOfTests
 
 
 @for_python
-def simulate(
+def simulate(  # noqa: PLR0913 - one for each choice
     out: Place,
     n_searches: int,
     *,
@@ -21,6 +22,9 @@ def simulate(
     seed: int = 0,
     gains: Sequence[float] | None = None,
     actions: bool = False,
+    experiments: int = 0,
+    interleaved: int = 0,
+    tests: str = "related",
     progress: Told = True,
 ) -> "SimulatedLog":
     """Write a log of simulated users into a new folder. Same seed, same bytes.
@@ -39,13 +43,18 @@ def simulate(
         World cascade: probability that grades 0 to 4 satisfy; None = the paper's.
     actions
         Also simulate carts and purchases, with revenue as an outcome.
+    experiments, interleaved
+        Number of A/B tests, and of interleaved tests, that users take part in, one each.
+    tests
+        How what users like relates to the grades: related, unrelated, or gated (unrelated, but only rankings
+        that the grades like are tested).
     progress
         As in `run`.
 
     Raises
     ------
     SimulationError
-        If the world is unknown, or a number is out of range.
+        If the world or kind of tests is unknown, or a number is out of range.
     OutputError
         If `out` exists, or cannot be written.
 
@@ -64,6 +73,7 @@ def simulate(
             seed=seed,
             gains=chances,
             actions=actions,
+            tests=PlanOfTests(experiments, interleaved, tests),
             out=place_to_write(out),
             progress=told,
         )
@@ -100,6 +110,16 @@ class SimulatedLog:
     def outcomes(self) -> Path:
         """Revenue of purchases, where `actions` were asked for."""
         return self.folder / "outcomes.parquet"
+
+    @property
+    def assignments(self) -> Path:
+        """Users by arm, where there are A/B tests."""
+        return self.folder / "assignments.parquet"
+
+    @property
+    def tests(self) -> Path:
+        """The true differences of the tests."""
+        return self.folder / "truth_tests.csv"
 
     @property
     def truth(self) -> Path:

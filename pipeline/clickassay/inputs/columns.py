@@ -164,6 +164,7 @@ def arrow_schema(columns: Sequence[Wanted], *optional: str, **types: Any) -> Any
 
     usual: dict[Kind, Any] = {
         "id": pa.int64(), "text": pa.string(), "time": pa.timestamp("ms", tz="UTC"),
+        "moment": pa.timestamp("ms", tz="UTC"),
         "texts": pa.list_(pa.string()), "integer": pa.int64(), "flag": pa.bool_(), "seconds": pa.float64(),
         "any": pa.int64(),
     }  # fmt: skip

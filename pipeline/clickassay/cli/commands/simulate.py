@@ -1,5 +1,6 @@
 """`clickassay simulate`: a log from a planted user model."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ from clickassay.cli.options import JSON, OUT, QUIET
 from clickassay.cli.progress import shown_progress
 from clickassay.cli.settings import settings_of
 from clickassay.core.errors import SettingsError
-from clickassay.core.settings import Settings
+from clickassay.core.settings import PROJECT, Settings
 
 
 def simulate(
@@ -33,6 +34,18 @@ def simulate(
     actions: Annotated[
         bool, typer.Option("--actions", help="Also simulate carts and purchases, with revenue as an outcome.")
     ] = False,
+    experiments: Annotated[
+        int, typer.Option(metavar="N", help="Number of A/B tests that users take part in, one each.")
+    ] = 0,
+    interleaved: Annotated[int, typer.Option(metavar="N", help="Number of interleaved tests, likewise.")] = 0,
+    tests: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND",
+            help="Whether users like what the grades say: related, unrelated, or gated (unrelated, but only "
+            "rankings that the grades like are tested).",
+        ),
+    ] = "related",
     json: JSON = False,
     quiet: QUIET = False,
 ) -> None:
@@ -41,8 +54,11 @@ def simulate(
     Example:
 
         clickassay simulate --world cascade --n-searches 2000000 --n-queries 1000 --seed 1 --out cascade
+
+        clickassay simulate --n-searches 1000000 --experiments 20 --interleaved 3 --out tests
     """
     from clickassay.inputs.simulate.simulation import simulate as write_world
+    from clickassay.inputs.simulate.tests import PlanOfTests
 
     try:
         chances = None if gains is None else tuple(float(part) for part in gains.split(","))
@@ -58,10 +74,13 @@ def simulate(
             seed=settings.seed,
             gains=chances,
             actions=actions,
+            tests=PlanOfTests(experiments, interleaved, tests),
             out=out,
             progress=progress,
         )
     if json:
         write_json({"folder": str(out), "files": sorted(file.name for file in out.iterdir())})
-    else:
-        say(f"Simulated log: {out}")
+        return
+    say(f"Simulated log: {out}")
+    if experiments or interleaved:
+        say(f"Next: clickassay run --project {shlex.quote(str(out / PROJECT))}")

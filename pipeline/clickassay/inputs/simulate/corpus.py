@@ -69,10 +69,21 @@ class RankedLists:
     # (Q * K, 10) grade of each document, plus 8 if it is clickbait: found in one place.
     looks: NDArray[np.int8]
 
-    def pages(self, rows: NDArray[np.int64]) -> Pages:
-        """Return the pages of n searches, which were shown (n,) rows."""
-        looks = self.looks.take(rows, axis=0)
-        return Pages(looks & (_CLICKBAIT - 1), looks >= _CLICKBAIT)
+
+def grades_of(looks: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Return the grades of results by how these look."""
+    return looks & np.int8(_CLICKBAIT - 1)
+
+
+def pages_of(looks: NDArray[np.int8]) -> Pages:
+    """Return the pages of n searches, whose results look as in `RankedLists.looks`."""
+    return Pages(grades_of(looks), looks >= _CLICKBAIT)
+
+
+def popularity_of(queries: int) -> NDArray[np.float64]:
+    """Return the shares of the queries of a corpus in all searches."""
+    weights = np.arange(1, queries + 1) ** -POPULARITY_EXPONENT
+    return np.asarray(weights / weights.sum(), np.float64)
 
 
 def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
@@ -102,7 +113,7 @@ def make_corpus(queries: int, rng: np.random.Generator) -> Corpus:
     return Corpus(
         queries=pa.array(query_texts(words, lengths, rng), pa.string()),
         navigational=navigational,
-        popularity=Shares.of(np.arange(1, queries + 1) ** -POPULARITY_EXPONENT),
+        popularity=Shares.of(popularity_of(queries)),
         urls=document_urls(words, len(grades), rng),
         query_of=np.repeat(np.arange(queries, dtype=np.int32), sizes),
         grades=grades,

@@ -10,8 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from clickassay.inputs.columns import OUTCOMES, arrow_schema
-from clickassay.inputs.simulate.corpus import RANKERS, Corpus, RankedLists
+from clickassay.inputs.simulate.corpus import Corpus, pages_of
 from clickassay.inputs.simulate.indices import firsts_of_runs, rows_and_columns, stable_order
+from clickassay.inputs.simulate.tests import Results
 from clickassay.inputs.simulate.traffic import CLICKS_ALL, CLICKS_NONE, HUMAN, Traffic
 from clickassay.inputs.simulate.worlds import Noise, World, satisfied
 
@@ -36,12 +37,12 @@ class _Rows:
     def take(self, rows: Integers | Bools) -> Self:
         """Select rows."""
         places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        return type(self)(*(getattr(self, column.name).take(places) for column in fields(self)))
+        return type(self)(*(getattr(self, column.name).take(places, axis=0) for column in fields(self)))
 
 
 @dataclass(frozen=True)
 class SearchRows(_Rows):
-    """Rows of ``searches`` as indices into the corpus; each array is (rows,)."""
+    """Rows of ``searches`` as indices into the corpus; each array but `documents` is (rows,)."""
 
     # search, user, time_ms: As in the log; user NULL is a null.
     user: Integers
@@ -49,7 +50,10 @@ class SearchRows(_Rows):
     # query, market: Index of the text; query NULL is a null.
     query: Integers
     market: Integers
-    page: Integers  # Row of `RankedLists`.
+    documents: NDArray[np.int32]  # (rows, DEPTH) documents shown, best first.
+    # draft, teams: Number of the interleaved test, -1 = none, and the mask of the places of its new ranker.
+    draft: Integers
+    teams: Integers
     state: NDArray[np.int8]  # WHOLE, EMPTY (no results) or NULL_INSIDE (the first result is a null).
 
 
@@ -87,29 +91,27 @@ def join(parts: Sequence[Rows]) -> Rows:
 
 
 def draw_rows(
-    traffic: Traffic, lists: RankedLists, world: World, orphan_offset: int, rng: np.random.Generator
+    traffic: Traffic, shown: Results, world: World, orphan_offset: int, rng: np.random.Generator
 ) -> tuple[SearchRows, ClickRows, Counter[str]]:
     """Show every search its page, draw its clicks, and add noise at the rates of the world.
 
-    traffic: the searches.
-    lists: what is found.
+    traffic, shown: the searches, and their results.
     world: how users click, and how noisy the log is.
     orphan_offset: added to the search id of orphan clicks; at least the number of searches.
 
     Returns rows of searches, rows of clicks ordered by time, and counts of what was planted, named as in the
     ``planted`` part of ``truth.json``.
     """
-    pages = traffic.query * RANKERS + traffic.ranker
-    clicked = world.clicks(lists.pages(pages), rng)
+    clicked = world.clicks(pages_of(shown.looks), rng)
     clicked[traffic.actor == CLICKS_ALL] = True
-    clicked[traffic.actor == CLICKS_NONE] = False
-    searches, usable, planted = _search_rows(traffic, pages, world.noise, rng)
+    clicked[(traffic.actor == CLICKS_NONE) | ~shown.clicks] = False
+    searches, usable, planted = _search_rows(traffic, shown, world.noise, rng)
     # one click on every clicked result, roughly from the top down
     place, position = rows_and_columns(clicked)
     mean_reading_ms, mean_dwelling_ms, longest_ms = 8_000, 20_000, 15 * 60_000
     delay = 2_000 + mean_reading_ms * position + rng.exponential(mean_dwelling_ms, len(place))
     time_ms = traffic.time_ms[place] + np.minimum(delay, longest_ms).astype(np.int64)
-    document = lists.documents[pages[place], position].astype(np.int64)
+    document = shown.documents[place, position].astype(np.int64)
     clicks = ClickRows.clicks(traffic.search[place], time_ms, document)
     first_search = int(traffic.search[0]) if len(traffic.search) else 0
     clicks, orphan_clicks, more = _add_click_noise(clicks, usable, first_search, world.noise, rng)
@@ -119,28 +121,30 @@ def draw_rows(
 
 
 def _search_rows(
-    traffic: Traffic, pages: Integers, noise: Noise, rng: np.random.Generator
+    traffic: Traffic, shown: Results, noise: Noise, rng: np.random.Generator
 ) -> tuple[SearchRows, Bools, Counter[str]]:
     shares = (noise.null_user, noise.null_query, noise.empty_results, noise.null_in_results)
-    drawn = rng.random(len(pages))
+    drawn = rng.random(len(traffic.search))
     flaw = np.asarray(np.sum([drawn >= end for end in np.cumsum(shares)], axis=0, dtype=np.int8))
     no_user, no_query, empty, null_inside = (flaw == kind for kind in range(4))
-    again = rng.random(len(pages)) < noise.delivered_again
-    usable = flaw == len(shares)
+    again = rng.random(len(drawn)) < noise.delivered_again
+    usable = (flaw == len(shares)) & ~shown.is_empty
     rows = SearchRows(
         traffic.search,
         np.where(no_user, NULL, traffic.user),
         traffic.time_ms,
         np.where(no_query, NULL, traffic.query),
         traffic.market,
-        pages,
-        (EMPTY * empty + NULL_INSIDE * null_inside).astype(np.int8),
+        shown.documents,
+        shown.draft,
+        shown.teams,
+        np.where(empty | shown.is_empty, EMPTY, NULL_INSIDE * null_inside).astype(np.int8),
     )
     if again.any():
         rows = rows.take(np.repeat(np.arange(len(rows)), 1 + again))
     # A visit lasts at most half an hour and has one market: (visit, query) is a session (method 3).
     pairs = traffic.visit[usable] * (int(traffic.query.max(initial=0)) + 1) + traffic.query[usable]
-    times = 1 + again
+    times, rejected_as_empty = 1 + again, (flaw >= 2) & (empty | shown.is_empty)
     return (
         rows,
         usable,
@@ -150,8 +154,8 @@ def _search_rows(
                 "search rows": int(times.sum()),
                 "search rows rejected: null user_id": int(times[flaw == 0].sum()),
                 "search rows rejected: null query": int(times[flaw == 1].sum()),
-                "search rows rejected: empty results": int(times[flaw == 2].sum()),
-                "search rows rejected: null in results": int(times[flaw == 3].sum()),
+                "search rows rejected: empty results": int(times[rejected_as_empty].sum()),
+                "search rows rejected: null in results": int(times[null_inside & ~shown.is_empty].sum()),
                 "search rows delivered again": int((again & usable).sum()),
                 "searches that repeat a query on purpose": int(traffic.repeated.sum()),
                 "searches by bots": int((traffic.actor != HUMAN).sum()),

@@ -10,18 +10,21 @@ from pathlib import Path
 from typing import Any, Generic
 
 import numpy as np
+from pyarrow import csv
 
 from clickassay.core.errors import SimulationError
 from clickassay.core.files.output import new_folder, write_json
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.inputs.simulate.corpus import (
     DEPTH,
+    MAX_GRADE,
     RANKERS,
     Corpus,
     RankedLists,
     judge,
     make_corpus,
     make_lists,
+    popularity_of,
 )
 from clickassay.inputs.simulate.rows import (
     BOUGHT,
@@ -34,6 +37,7 @@ from clickassay.inputs.simulate.rows import (
     prices_of,
     with_actions,
 )
+from clickassay.inputs.simulate.tests import NO_TESTS, PlanOfTests, Results, SimulatedTests, planned_tests
 from clickassay.inputs.simulate.traffic import draw_traffic, periods
 from clickassay.inputs.simulate.worlds import WORLDS, World, with_gains
 from clickassay.inputs.simulate.writing import (
@@ -44,6 +48,7 @@ from clickassay.inputs.simulate.writing import (
     search_table,
     write_judgments,
     write_queries,
+    write_tests,
 )
 
 ROW_GROUP = 100_000
@@ -113,10 +118,11 @@ FEWEST_DEFAULT_QUERIES = 50
 MOST_DEFAULT_QUERIES = 50_000
 SEARCHES_PER_QUERY = 2_000
 
-_CORPUS, _EDITORS, _PERIODS, _PRICES, _ACTIONS = range(5)  # streams of random numbers that share a seed
+# streams of random numbers that share a seed
+_CORPUS, _EDITORS, _PERIODS, _PRICES, _ACTIONS, _TESTS = range(6)
 
 
-def simulate(
+def simulate(  # noqa: PLR0913 - one for each choice
     world: str,
     *,
     n_searches: int,
@@ -124,6 +130,7 @@ def simulate(
     seed: int = 0,
     gains: tuple[float, ...] | None = None,
     actions: bool = False,
+    tests: PlanOfTests = NO_TESTS,
     out: Path,
     progress: Progress = silent,
 ) -> Path:
@@ -131,8 +138,9 @@ def simulate(
 
     The folder holds ``searches.parquet``, ``clicks.parquet`` (both in order of time),
     ``judgments.parquet``, ``queries.parquet`` and ``truth.json``; with `actions` also
-    ``outcomes.parquet``. It appears by one rename when all of it is written. Memory grows with
-    `n_queries`, not with `n_searches`.
+    ``outcomes.parquet``, with `tests` also ``assignments.parquet`` (where there are A/B tests),
+    ``truth_tests.csv`` and ``clickassay.toml``. It appears by one rename when all of it is written. Memory
+    grows with `n_queries`, not with `n_searches`.
 
     world: a name in `WORLDS`.
     n_searches: number of searches; 1..10^11. Repeated deliveries come on top.
@@ -141,6 +149,7 @@ def simulate(
     gains: probabilities R(0..4) that a result satisfies, for the world cascade; None = those of the paper.
     actions: whether users put results into the cart, with the chance R(g) of the result that they click, and
       buy a quarter of them; all else of the log is the same.
+    tests: the A/B tests and interleaved tests that its users take part in.
     out: the folder to make.
     progress: receives the share done after every period.
 
@@ -160,6 +169,7 @@ def simulate(
     chosen = WORLDS[world]
     if gains is not None:
         chosen = with_gains(chosen, gains)
+    planted_tests = planned_tests(tests, _stream(seed, _TESTS))
     with new_folder(out) as folder:
         progress(Event("making up queries"))
         rng = _stream(seed, _CORPUS)
@@ -169,9 +179,18 @@ def simulate(
         with ThreadPoolExecutor(max_workers=1) as thread:
             judged = thread.submit(write_judgments, folder / "judgments.parquet", corpus, judgments)
             lists = make_lists(corpus, rng)
-            log = partial(_write_log, folder, chosen, corpus, lists, has_actions=actions)
+            shown = None
+            if planted_tests:
+                shown = SimulatedTests.of(planted_tests, corpus, seed, _stream(seed, _TESTS, 1))
+            log = partial(_write_log, folder, chosen, corpus, lists, shown, has_actions=actions)
             planted.update(log(n_searches=n_searches, seed=seed, progress=progress))
             judged.result()
+        if shown is not None:
+            progress(Event("writing the truth of its tests"))
+            write_tests(folder, shown, n_searches)
+            chances = np.array(gains or [(2**grade - 1) / 16 for grade in range(MAX_GRADE + 1)])
+            truth_of = shown.truth(lists, popularity_of(n_queries), chances, len(chosen.markets))
+            csv.write_csv(truth_of, folder / "truth_tests.csv")
         truth = {
             "world": chosen.name,
             "summary": chosen.summary,
@@ -185,7 +204,7 @@ def simulate(
             "parameters": dict(chosen.parameters),
             "noise": asdict(chosen.noise),
             "planted": {name: count for name, count in sorted(planted.items()) if count},
-        }
+        } | ({"tests": asdict(tests)} if planted_tests else {})
         write_json(folder / "truth.json", truth, sort_keys=False)
     return out
 
@@ -194,11 +213,12 @@ def _stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng([seed, *key])
 
 
-def _write_log(
+def _write_log(  # noqa: PLR0913 - the parts of a log
     folder: Path,
     world: World,
     corpus: Corpus,
     lists: RankedLists,
+    tests: SimulatedTests | None,
     *,
     has_actions: bool,
     n_searches: int,
@@ -207,9 +227,11 @@ def _write_log(
 ) -> Counter[str]:
     planted: Counter[str] = Counter()
     waiting = ClickRows.none()  # clicks that come after the end of the period of their search
-    searches = parquet_writer(folder / "searches.parquet", search_schema(world.markets))
+    has_drafts = tests is not None and tests.has_drafts
+    schema = search_schema(world.markets, has_drafts=has_drafts)
+    searches = parquet_writer(folder / "searches.parquet", schema)
     clicked = parquet_writer(folder / "clicks.parquet", click_schema(has_actions=has_actions))
-    as_searches = partial(search_table, corpus=corpus, lists=lists, markets=world.markets)
+    as_searches = partial(search_table, corpus=corpus, markets=world.markets, tests=tests)
     with (
         row_groups(searches, as_searches) as search_file,
         row_groups(clicked, partial(click_table, corpus=corpus, has_actions=has_actions)) as click_file,
@@ -218,7 +240,9 @@ def _write_log(
         for period in periods(n_searches):
             rng = _stream(seed, _PERIODS, period.number)
             traffic = draw_traffic(period, corpus.popularity, world.noise, len(world.markets), rng)
-            rows, clicks, counts = draw_rows(traffic, lists, world, n_searches, rng)
+            pages = traffic.query * RANKERS + traffic.ranker
+            shown = Results.plain(lists, pages) if tests is None else tests.shown(traffic, lists, pages)
+            rows, clicks, counts = draw_rows(traffic, shown, world, n_searches, rng)
             planted.update(counts)
             search_file.add(rows)
             if revenue is not None:

@@ -100,6 +100,12 @@ def periods(searches: int) -> Iterator[Period]:
         )
 
 
+def ranker_shares() -> NDArray[np.float64]:
+    """Return the shares of the rankers in the searches of the first market; the second has them turned."""
+    shares: NDArray[np.float64] = np.arange(RANKERS + 2, 2, -1) / np.arange(3, RANKERS + 3).sum()
+    return shares
+
+
 def draw_traffic(
     period: Period, popularity: Shares, noise: Noise, markets: int, rng: np.random.Generator
 ) -> Traffic:
@@ -125,8 +131,7 @@ def draw_traffic(
     market = (user % 10 >= FIRST_MARKET_TENTHS).astype(np.int64) if markets > 1 else np.zeros_like(user)
     # A repeated search gets the ranker of its source, or with chance `other_list` its own. In the first
     # market good rankers answer more often, in the second bad ones.
-    shares = np.arange(RANKERS + 2, 2, -1) / np.arange(3, RANKERS + 3).sum()
-    drawn = Shares(np.cumsum(shares)).draw(len(market), rng)
+    drawn = Shares(np.cumsum(ranker_shares())).draw(len(market), rng)
     drawn = np.where(market == 0, drawn, RANKERS - 1 - drawn)
     ranker = np.where(rng.random(len(market)) < noise.other_list, drawn, drawn[source])
     order = stable_order(time_ms)

@@ -1,5 +1,6 @@
 """Parquet files in the canonical form of method 2."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from clickassay.inputs.columns import CLICKS, JUDGMENTS, SEARCHES, arrow_schema
-from clickassay.inputs.simulate.corpus import DEPTH, Corpus, RankedLists, SimulatedJudgments
+from clickassay.inputs.simulate.corpus import DEPTH, Corpus, SimulatedJudgments
 from clickassay.inputs.simulate.rows import EMPTY, NULL, NULL_INSIDE, ClickRows, SearchRows
+from clickassay.inputs.simulate.tests import ARMS, ASSIGNMENT_SCHEMA, SimulatedTests
+from clickassay.inputs.simulate.traffic import DAYS, periods
 
 TIME = pa.timestamp("ms", tz="UTC")
 
@@ -48,10 +51,12 @@ def parquet_writer(path: Path, schema: Any) -> Any:  # noqa: ANN401 - pyarrow
     )
 
 
-def search_schema(markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
+def search_schema(markets: tuple[str, ...], *, has_drafts: bool = False) -> Any:  # noqa: ANN401 - pyarrow
     """Columns of ``searches.parquet``."""
-    coded = {"query": _CODED, "results": pa.list_(_CODED), "market": _CODED}
-    return arrow_schema(SEARCHES, *(["market"] if markets else []), **coded)
+    optional = [*(["market"] if markets else []), *(["experiment", "teams"] if has_drafts else [])]
+    coded = {"query": _CODED, "market": _CODED, "experiment": _CODED}
+    lists = {"results": pa.list_(_CODED), "teams": pa.list_(_CODED)}
+    return arrow_schema(SEARCHES, *optional, **coded, **lists)
 
 
 def click_schema(*, has_actions: bool) -> Any:  # noqa: ANN401 - pyarrow
@@ -59,23 +64,36 @@ def click_schema(*, has_actions: bool) -> Any:  # noqa: ANN401 - pyarrow
     return arrow_schema(CLICKS, "url", *(["action"] if has_actions else []), url=_CODED, action=_CODED)
 
 
-def search_table(rows: SearchRows, corpus: Corpus, lists: RankedLists, markets: tuple[str, ...]) -> Any:  # noqa: ANN401 - pyarrow
+def search_table(
+    rows: SearchRows, corpus: Corpus, markets: tuple[str, ...], tests: SimulatedTests | None
+) -> Any:  # noqa: ANN401 - pyarrow
     """Rows of searches with their texts, as an Arrow table of `search_schema`."""
     whole = rows.state != EMPTY
-    documents = lists.documents.take(rows.page[whole], axis=0).astype(np.int64)
+    documents = rows.documents[whole].astype(np.int64)
     documents[rows.state[whole] == NULL_INSIDE, 0] = NULL
-    ends = np.cumsum(DEPTH * whole, dtype=np.int32)
-    offsets = np.concatenate(([np.int32(0)], ends))
     columns = [
         pa.array(rows.search),
         pa.array(rows.user, mask=rows.user == NULL),
         _texts(corpus.queries, rows.query),
         pa.array(rows.time_ms).cast(TIME),
-        pa.ListArray.from_arrays(offsets, _texts(corpus.urls, documents.ravel())),
+        _lists(whole, _texts(corpus.urls, documents.ravel())),
     ]
     if markets:
         columns.append(_texts(pa.array(markets, pa.string()), rows.market))
-    return pa.table(columns, schema=search_schema(markets))
+    has_drafts = tests is not None and tests.has_drafts
+    if tests is not None and has_drafts:
+        is_draft = rows.draft >= 0
+        columns.append(_texts(pa.array([one.name for one in tests.planted]), rows.draft))
+        teams = (rows.teams[is_draft & whole, None] >> np.arange(DEPTH)) & 1
+        columns.append(_lists(is_draft & whole, _texts(pa.array(ARMS), teams.ravel()), mask=~is_draft))
+    return pa.table(columns, schema=search_schema(markets, has_drafts=has_drafts))
+
+
+def _lists(are_whole: NDArray[np.bool_], texts: Any, mask: NDArray[np.bool_] | None = None) -> Any:  # noqa: ANN401 - pyarrow
+    """Return lists of `DEPTH` texts, or of none; null where the mask is set."""
+    ends = np.cumsum(DEPTH * are_whole, dtype=np.int32)
+    offsets = pa.array(np.concatenate(([np.int32(0)], ends)))
+    return pa.ListArray.from_arrays(offsets, texts, mask=None if mask is None else pa.array(mask))
 
 
 def click_table(rows: ClickRows, corpus: Corpus, *, has_actions: bool) -> Any:  # noqa: ANN401 - pyarrow
@@ -108,6 +126,29 @@ def write_judgments(path: Path, corpus: Corpus, judgments: SimulatedJudgments) -
             queries = _texts(corpus.queries, corpus.query_of[documents].astype(np.int64))
             columns = [queries, _texts(corpus.urls, documents), pa.array(judgments.grades[part])]
             file.write_table(pa.table(columns, schema=schema))
+
+
+PROJECT_HEAD = """# The simulated log and its tests, as `clickassay run --project` takes them.
+out = "run"
+[inputs]
+"""
+
+
+def write_tests(folder: Path, tests: SimulatedTests, n_searches: int) -> None:
+    """Write ``clickassay.toml``, which declares tests, and, of A/B tests, ``assignments.parquet``.
+
+    folder: has the other files of the log.
+    """
+    if tests.has_arms:
+        of_a_day = islice(periods(n_searches), sum(1 for _ in periods(n_searches)) // DAYS)
+        with parquet_writer(folder / "assignments.parquet", ASSIGNMENT_SCHEMA) as file:
+            for period in of_a_day:  # users are the same every day
+                file.write_table(tests.assignments(period))
+    tables = ("searches", "clicks", "judgments", "outcomes", "assignments")
+    inputs = [f'{name} = "{name}.parquet"\n' for name in tables if (folder / f"{name}.parquet").exists()]
+    sections = [f"\n{one.declared}" for one in tests.planted]
+    text = "".join((PROJECT_HEAD, *inputs, *sections))
+    (folder / "clickassay.toml").write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_queries(path: Path, corpus: Corpus) -> None:
