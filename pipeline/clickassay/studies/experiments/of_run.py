@@ -179,18 +179,21 @@ class LogTest:
         )  # fmt: skip
 
     @property
+    def direction(self) -> int:
+        """1 if users clearly did more with the treatment, -1 if less, else 0."""
+        low, high = (self.users[name] or 0.0 for name in ("ci_low", "ci_high"))
+        return int(low > 0) - int(high < 0)
+
+    @property
     def change(self) -> str:
         """What users did."""
-        low, high = self.users["ci_low"], self.users["ci_high"]
         if self.is_interleaved:
             names = [quoted(self.users[name]) for name in ("variant", "control")]
             more, less = names if self.users["difference"] > 0 else names[::-1]
-            is_clear = low is not None and not low <= 0 <= high
-            preferred = "preferred" if is_clear else "did not clearly prefer"
+            preferred = "preferred" if self.direction else "did not clearly prefer"
             on = "" if signal_of(self.click) is None else f" on {signal_words(self.click)}"
             return f"Users {preferred} {more} to {less}{on} ({size(self.users)})"
-        rose = "rose" if self.users["difference"] > 0 else "fell"
-        rose = "did not clearly change" if low is None or low <= 0 <= high else rose
+        rose = ("did not clearly change", "rose", "fell")[self.direction]
         clicks = capital(signal_words(self.click))
         return f"{clicks} {rose} with {quoted(self.users['variant'])} ({size(self.users)})"
 
@@ -416,6 +419,23 @@ class RunTests:
             ]
             if others:
                 yield f"With the grades of {visible(judge)}, verdicts differ: {listed(others[:FEW])}."
+
+    @property
+    def same_pairs(self) -> Iterator[str]:
+        """Yield what A/B tests of the same two rankers say of users, beside interleaved tests."""
+        for one in self.tests if self.kind == INTERLEAVED else ():
+            for other in replace(self, kind=AB).tests:
+                is_same = all(one.users[name] == other.users[name] for name in ("control", "variant"))
+                if not is_same or any(test.problems or test.is_aa for test in (one, other)):
+                    continue
+                clear = [test.direction for test in (one, other) if test.direction]
+                both = "do not contradict; only one of them is clear" if clear else "do not contradict"
+                if len(clear) == 2:
+                    both = "agree" if clear[0] == clear[1] else "contradict each other"
+                yield (
+                    f"{quoted(one.name)} and the A/B test {quoted(other.name)} compared the same rankers and "
+                    f"{both}. In the A/B test: {other.change}."
+                )
 
     @property
     def held_against(self) -> str:

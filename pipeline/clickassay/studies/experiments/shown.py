@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+import polars as pl
+
 from clickassay.core.contracts.experiments import AB, INTERLEAVED
 from clickassay.core.text.words import capital, visible
 from clickassay.findings.draw import Findings
@@ -48,7 +50,7 @@ def tests_section(tests: RunTests) -> Section:
     is_few, order = len(tests.tests) <= FEW, tests.order
     verdicts = [f"“{one.name}”: {one.sentence}" for one in tests.tests if not one.problems]
     said = verdicts if is_few else [capital(tests.counts)]
-    found = [*filter(None, [tests.calibration]), *tests.judges, *cautions]
+    found = [*filter(None, [tests.calibration]), *tests.judges, *tests.same_pairs, *cautions]
     figures = () if order is None or len(tests.past.names) < 2 else tests_figures(order)
     metrics = () if order is None or order.row["groups"] < FEWEST_GROUPS else (order_table(order),)
     section = Section(
@@ -84,7 +86,8 @@ def preferences_table(tests: RunTests) -> ReportTable:
                field("treatment", "preferred")),
         p_value("p", "p_value"),
     )  # fmt: skip
-    rows = tests.run.tables["experiment_preferences"]
+    order = ("experiment", "variant", "signal", "split", pl.col("class").str.zfill(3))  # 2 before 10
+    rows = tests.run.tables["experiment_preferences"].sort(*order)
     return shown_table(
         "experiment_preferences", "Preference by class of queries", rows.to_dicts(),
         ShownColumn("Queries", lambda row: row["split"]), columns, data=rows, explained=False,

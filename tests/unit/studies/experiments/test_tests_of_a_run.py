@@ -311,7 +311,7 @@ def test_both_kinds_stand_beside_each_other_even_with_one_name():
                     "split": "length", "class": "2", "sessions": 40, "preferred_control": 10, "preferred": 20,
                     "preference": 0.25, "preference_low": 0.1, "preference_high": 0.4, "p_value": 0.01},
                    {"experiment": "t", "variant": "new", "control": "old", "depth": 5, "signal": "click",
-                    "split": "length", "class": "3"}]  # fmt: skip
+                    "split": "length", "class": "10"}]  # fmt: skip
     checks = [check("t", "finding", "find the users"),
               check("t", "caution", "more places", "places") | {"kind_of_test": "interleaved"}]  # fmt: skip
     tests = made(planted("t", None, counts=False), drafted("t", "agree"), preferences=preferences,
@@ -327,9 +327,32 @@ def test_both_kinds_stand_beside_each_other_even_with_one_name():
     names = [one.name for one in (*first.every_table, *second.every_table)]
     assert len(set(names)) == len(names)
     classes = second.folded[-1]
-    assert [row.cells[0] for row in classes.rows] == ["2", "3"]
+    assert [row.cells[0] for row in classes.rows] == ["2", "10"]
     assert classes.data.height == 2
     assert tests.only("t").kinds[1].tests[0].sentence == interleaved.tests[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("users", "mixed", "words"),
+    [
+        (UP, UP, "compared the same rankers and agree. In the A/B test: Clicks rose with “new”"),
+        (DOWN, UP, "compared the same rankers and contradict each other. In the A/B test: Clicks fell"),
+        (NONE, UP, "compared the same rankers and do not contradict; only one of them is clear. In the A/B"),
+        (NONE, NONE, "compared the same rankers and do not contradict. In the A/B test: Clicks did not"),
+    ],
+)
+def test_an_a_b_test_of_the_same_rankers_is_told_beside_an_interleaved_one(users, mixed, words):
+    tests = made(
+        planted("split", "agree", users), drafted("mix", "agree", mixed),
+        planted("bad", "agree", counts=False), planted("other", "agree", control="older"),
+        checks=[check("bad", "finding", "find the users")],
+    )  # fmt: skip
+    ab, interleaved = tests.kinds
+    (told,) = interleaved.same_pairs
+    assert told.startswith("“mix” and the A/B test “split” ")
+    assert words in told
+    assert told in shown.tests_section(interleaved).reading
+    assert not list(ab.same_pairs)
 
 
 def test_interleaved_tests_alone_are_the_tests_of_a_run_and_of_the_order_of_metrics():
