@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from clickassay.api.studies.experiments import ExperimentsResult as ExperimentsResult
     from clickassay.api.studies.judges import JudgesResult as JudgesResult
     from clickassay.api.studies.learn import LearnResult as LearnResult
+    from clickassay.api.studies.power import PowerOfTest as PowerOfTest
     from clickassay.api.studies.power import PowerResult as PowerResult
     from clickassay.core.errors import ClickassayError as ClickassayError
     from clickassay.core.errors import InputError as InputError
@@ -79,6 +80,7 @@ _HOMES = {
     "LearnResult": "clickassay.api.studies.learn",
     "ListAuditResult": "clickassay.api.studies.audit",
     "PatternsResult": "clickassay.api.patterns",
+    "PowerOfTest": "clickassay.api.studies.power",
     "PowerResult": "clickassay.api.studies.power",
     "RunResult": "clickassay.api.run",
     "SimulatedLog": "clickassay.api.simulate",

@@ -175,6 +175,68 @@ def test_what_cannot_be_is_refused_in_one_line(run, more, word):
     assert word in tiny.refusal("power", run, *more)
 
 
+# ---- tests that are planned ---------------------------------------------------------------------
+def planned(run, *more):
+    return json.loads(tiny.said_by("power", run, "--question", "tests", *more, "--json"))
+
+
+def test_a_test_that_is_planned_needs_users_and_judged_queries(run):
+    said = tiny.said_by("power", run, "--question", "tests", "--difference", "0.02")
+    found = planned(run, "--difference", "0.02")
+    assert found["answer"] in said.replace("\n", " ")
+    users = [one for one in found["sizes"] if one["units"] == "users"]
+    assert [one["change"] for one in users] == pytest.approx([0.01, 0.02, 0.04, 0.1])
+    needed = [one["needed"] for one in users]
+    assert needed[0] == pytest.approx(4 * needed[1], rel=0.01)
+    statistics, searches = (pl.read_parquet(run / f"{name}.parquet") for name in ("statistics", "health"))
+    sessions = statistics.filter(depth=5)["n_all_sessions"].sum()
+    assert found["users"]["sessions"] == sessions
+    each = searches.filter(check="one_search_each")["value"][0]
+    assert 1 < sessions / found["users"]["units"] <= each
+    metrics = {one["metric"] for one in found["sizes"] if one["units"] == "queries"}
+    assert {"ERR", "NDCG", "DCG"} <= metrics
+    (metric,) = {
+        one["metric"] for one in found["sizes"] if one["units"] == "queries" and one["change"] > 0.05
+    }
+    assert metric == "NDCG"
+    assert f"judged queries for {metric}" in found["answer"]
+
+
+def test_a_test_needs_less_for_larger_changes_less_power_or_fewer_changed_queries(run):
+    def sizes(*more):
+        found = planned(run, "--difference", "0.05", *more)["sizes"]
+        own = [
+            one["needed"] for one in found if one["change"] == 0.05 and one["metric"] in ("MeanRR", "NDCG")
+        ]
+        assert len(own) == 2
+        return own
+
+    base = sizes()
+    for more in (("--power", "0.95"), ("--alpha", "0.01"), ("--comparisons", "10")):
+        assert all(a > b for a, b in zip(sizes(*more), base, strict=True))
+    users, queries = sizes("--changed", "0.25")
+    assert users == base[0]
+    assert queries < 0.3 * base[1]
+    assert sizes("--click-metric", "MeanRR") == base
+    default = planned(run)
+    assert default["change"] == 0.01  # that of the run's settings
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--question", "tests", "--difference", "2"], "a share of the mean from 0.0001 to 1, e.g. 0.01"),
+        (["--question", "tests", "--changed", "0"], "above 0, at most 1"),
+        (["--question", "tests", "--pair", "ERR,DCG"], "a test is planned for each metric of the run"),
+        (["--question", "tests", "--power", "1"], "between 0.5 and 0.999"),
+        (["--question", "tests", "--click-metric", "dwell"], "click metric dwell is not in this run"),
+        (["--changed", "0.5"], "--changed is for tests; add --question tests"),
+    ],
+)
+def test_a_test_that_cannot_be_planned_is_refused(run, more, words):
+    assert words in tiny.refusal("power", run, *more)
+
+
 def test_a_folder_that_is_no_run_or_a_broken_one_is_refused_by_file(run, tmp_path):
     assert "no settings.json" in tiny.refusal("power", tmp_path)
     broken = shutil.copytree(run, tmp_path / "broken")

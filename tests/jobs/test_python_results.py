@@ -225,7 +225,10 @@ def test_rankings_print_their_table():
         (lambda run: ca.check(run, 3), "rules: found 3, expected a text, a list"),
         (lambda run: ca.check(run, []), "rules is empty; give a rule"),
         (lambda run: ca.check(None), "a run: found None, expected the result of `run`, or a folder"),
-        (lambda run: ca.power(run, question="x"), "question: found 'x', expected 'rankings' or 'queries'"),
+        (
+            lambda run: ca.power(run, question="x"),
+            "question: found 'x', expected 'rankings', 'queries' or 'tests'",
+        ),
         (lambda run: ca.audit(run, value=0.46), "value: found 0.46, expected a text or None"),
         (lambda run: ca.audit_grades([1.5]), r"grades: found \[1.5\], expected a list"),
         (lambda run: ca.simulate("log", "many"), "n_searches: found 'many', expected a whole number"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from clickassay.api.studies.diff import DiffResult
     from clickassay.api.studies.experiments import ExperimentsResult
     from clickassay.api.studies.learn import LearnResult
-    from clickassay.api.studies.power import PowerResult
+    from clickassay.api.studies.power import PowerOfTest, PowerResult
 
 RunGiven = Annotated[
     HasRun | Place, Help("A run folder.", also="Or the result of `run`.", metavar="RUN", typed=Path)
@@ -52,7 +52,12 @@ def power(
     run: RunGiven,
     *,
     difference: Annotated[
-        float | None, Help("Difference of correlations to detect.", "the run's", "From 0.0001 to 2.")
+        float | None,
+        Help(
+            "Difference of correlations to detect; of tests, a share of the mean.",
+            "the run's; of tests, its effect margin",
+            "From 0.0001 to 2.",
+        ),
     ] = None,
     power: Annotated[float, Help("Power: the probability of detecting it, 0.5 to 0.999.")] = 0.8,
     alpha: Annotated[
@@ -62,7 +67,7 @@ def power(
         int | None,
         Help(
             "Number of comparisons: each is tested at alpha / comparisons (Bonferroni).",
-            "all metrics against the metric in use if it is in the pair, else all pairs",
+            "all metrics against the metric in use if it is in the pair, else all pairs; of tests 1",
             least=1,
         ),
     ] = None,
@@ -70,18 +75,22 @@ def power(
     depth: Depth = None,
     judge: Judge = None,
     pair: Annotated[
-        str | tuple[str, str], Help("Two offline metrics with a comma.", also="Or a pair of them.", typed=str)
-    ] = "ERR,DCG",
+        str | tuple[str, str] | None,
+        Help("Two offline metrics with a comma.", "ERR,DCG", also="Or a pair of them.", typed=str),
+    ] = None,
     click_metric: ClickMetric = "MeanRR",
     question: Annotated[
-        Literal["rankings", "queries"] | None,
+        Literal["rankings", "queries", "tests"] | None,
         Help(
             "rankings: correlations within queries, all markets combined unless --market names one; "
-            "queries: over all queries.",
+            "queries: over all queries; tests: users and judged queries of an A/B test that is planned.",
             "the question of the run's decision",
         ),
     ] = None,
-) -> "PowerResult":
+    changed: Annotated[
+        float, Help("Of tests: share of the queries whose ranking changes, above 0, at most 1.")
+    ] = 1.0,
+) -> "PowerResult | PowerOfTest":
     """Compute how many judged queries and sessions it takes to detect a difference; the run is the pilot.
 
     Raises
@@ -95,11 +104,29 @@ def power(
     >>> found.required["queries"].to_list()[1] > 0
     True
     """
-    from clickassay.api.studies.power import PowerResult, analysed, pair_of
+    from clickassay.api.studies.power import (
+        PowerOfTest,
+        PowerResult,
+        analysed,
+        analysed_for_test,
+        check_test,
+        pair_of,
+    )
     from clickassay.core.records import SampleChoice
 
+    if question == "tests":
+        if pair is not None:
+            raise SettingsError("--pair compares metrics; a test is planned for each metric of the run")
+        check_test(power, alpha, comparisons)
+        key, planned = analysed_for_test(
+            run_or_folder(run), SampleChoice(market, depth, judge), click_metric=click_metric,
+            change=difference, changed=changed, power=power, alpha=alpha / (comparisons or 1),
+        )  # fmt: skip
+        return PowerOfTest(key, planned, named_run(run))
+    if changed != 1:
+        raise SettingsError("--changed is for tests; add --question tests")
     key, analysis = analysed(
-        run_or_folder(run), pair_of(pair), SampleChoice(market, depth, judge),
+        run_or_folder(run), pair_of("ERR,DCG" if pair is None else pair), SampleChoice(market, depth, judge),
         click_metric=click_metric, difference=difference, power=power, alpha=alpha, comparisons=comparisons,
         question=question,
     )  # fmt: skip

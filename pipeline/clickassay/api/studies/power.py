@@ -1,5 +1,6 @@
-"""From Python: how much has to be judged and clicked to detect a difference."""
+"""From Python: how much has to be judged and clicked to detect a difference of metrics, or in a test."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -10,21 +11,28 @@ import polars as pl
 
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.result import Result
+from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
 from clickassay.core.records import SampleChoice, SampleKey
+from clickassay.core.text.words import count, visible
 from clickassay.correlation.uncertainty.intervals import MIN_QUERIES
 from clickassay.correlation.uncertainty.power import (
     Pilot,
+    PilotOfTest,
     RequiredSize,
     family_size,
     pilot_of,
+    pilot_of_rankings,
+    pilot_of_users,
     required_sizes,
     smallest_difference,
     within_pilot,
 )
 from clickassay.findings.arrays import graded_sample, market_samples
+from clickassay.findings.decision import USUAL
 from clickassay.findings.ranking import Question
 from clickassay.findings.run import Run, run_at
+from clickassay.report.verdict.sentences import clicks_of
 
 FACTORS = (0.5, 1.0, 2.0, 4.0)
 """Sessions per query that are shown, as multiples of the pilot's."""
@@ -140,6 +148,18 @@ class PowerAnalysis:
     required: tuple[RequiredSize, ...]
 
 
+def check_test(power: float, alpha: float, comparisons: int | None) -> None:
+    """Raise SettingsError if a number of the test is out of range."""
+    if not 0.5 <= power <= 0.999:
+        raise SettingsError(f"--power {power}: expected a number between 0.5 and 0.999")
+    if not 0 < alpha < 0.5:
+        raise SettingsError(f"--alpha {alpha}: expected a number between 0 and 0.5")
+    if comparisons is not None and comparisons < 1:
+        raise SettingsError(f"--comparisons {comparisons}: expected a whole number, at least 1")
+    if alpha / (comparisons or 1) < MIN_ALPHA:
+        raise SettingsError(f"--alpha {alpha} / --comparisons {comparisons}: expected {MIN_ALPHA} or more")
+
+
 def analysed(  # noqa: PLR0913 - one for each choice
     place: Run | Path,
     pair: tuple[str, str],
@@ -158,14 +178,7 @@ def analysed(  # noqa: PLR0913 - one for each choice
             f"--difference {difference}: expected a number from {SMALLEST} to 2, e.g. 0.05: "
             "the size of the difference, whichever metric is ahead"
         )
-    if not 0.5 <= power <= 0.999:
-        raise SettingsError(f"--power {power}: expected a number between 0.5 and 0.999")
-    if not 0 < alpha < 0.5:
-        raise SettingsError(f"--alpha {alpha}: expected a number between 0 and 0.5")
-    if comparisons is not None and comparisons < 1:
-        raise SettingsError(f"--comparisons {comparisons}: expected a whole number, at least 1")
-    if alpha / (comparisons or 1) < MIN_ALPHA:
-        raise SettingsError(f"--alpha {alpha} / --comparisons {comparisons}: expected {MIN_ALPHA} or more")
+    check_test(power, alpha, comparisons)
     run = run_at(place)
     click = run.click_named(click_metric)
     if question is None:  # that of the run's decision
@@ -200,6 +213,176 @@ def analysed(  # noqa: PLR0913 - one for each choice
         smallest_difference=smallest_difference(pilot, alpha=each, power=power),
         required=required_sizes(pilot, wanted, FACTORS, alpha=each, power=power),
     )
+
+
+@dataclass(frozen=True)
+class SizeOfTest:
+    """What detects a change of one metric in a test."""
+
+    units: str  # users (in each arm), or queries (judged).
+    metric: str
+    # change, difference: The change to detect: a share of the mean, and as it is.
+    change: float
+    difference: float
+    # needed, fewest, most: As in `RequiredSize`.
+    needed: int
+    fewest: int
+    most: int
+    sessions: int  # Of these users or queries, in a log as long as the pilot's.
+
+
+@dataclass(frozen=True)
+class AnalysisOfTest:
+    """What it takes to detect changes in a test that is planned."""
+
+    metric: str  # The offline metric of the answer.
+    change: float  # The change of the answer, a share of the mean.
+    users: PilotOfTest
+    queries: tuple[PilotOfTest, ...]  # By offline metric; none where rankings do not differ.
+    changed: float  # Share of the queries whose ranking the test changes.
+    alpha: float  # At which each metric is tested.
+    power: float
+    sizes: tuple[SizeOfTest, ...]
+
+
+class PowerOfTest(Result):
+    """How many users and judged queries a test needs.
+
+    Parameters
+    ----------
+    key
+        Market, depth and judge of the pilot.
+    analysis
+        The pilots, the test, and the sizes.
+    name
+        What the run is called.
+    """
+
+    def __init__(self, key: SampleKey, analysis: AnalysisOfTest, name: str) -> None:
+        self.key, self.analysis, self.name = key, analysis, name
+
+    @property
+    def sizes(self) -> pl.DataFrame:
+        """Users in each arm and judged queries, a row for each metric and change."""
+        return pl.DataFrame([asdict(one) for one in self.analysis.sizes], infer_schema_length=None)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """The sizes."""
+        return {"sizes": self.sizes}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The content of the JSON document."""
+        return {"answer": self.answer, "run": self.name, **self.key.columns, **asdict(self.analysis)}
+
+    @property
+    def answer(self) -> str:
+        """How many users and judged queries a test needs; without a full stop."""
+        own = self.analysis
+        users, *queries = (
+            one
+            for one in own.sizes
+            if one.change == own.change and one.metric in (own.users.metric, own.metric)
+        )
+        told = f"Detecting a change of {_percent(own.change)} takes about {count(users.needed)} "
+        told += f"users in each arm for {clicks_of(own.users.metric)}"
+        return told + "".join(f", and {count(one.needed)} judged queries for {one.metric}" for one in queries)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the answer with its cautions, the sizes, and the pilot and test that they rest on."""
+        own = self.analysis
+        yield f"{self.answer}."
+        if not own.queries:
+            yield "Judged queries are unknown: no two queries have two fully judged rankings that differ."
+        elif own.queries[0].heavy_tail:
+            yield "Other queries can need far more: a few frequent queries dominate the pilot."
+        heads = ("users in each arm", "change", "needed", "95% range", "sessions of an arm")
+        rows = [one for one in own.sizes if one.units == "users"]
+        yield ShownTable(heads, [_told(one, count(one.sessions)) for one in rows], heads[1:])
+        if own.queries:
+            heads = ("judged queries", "change", "needed", "95% range", "difference")
+            rows = [one for one in own.sizes if one.units == "queries"]
+            yield ShownTable(heads, [_told(one, f"{one.difference:.3g}") for one in rows], heads[1:])
+        yield (
+            "Changes are shares of the mean. Users are those of a log as long as the pilot's; twice the days "
+            "need fewer. Judged queries: the rankings of both arms are judged, and differ as two rankings of "
+            f"a query do in the pilot, for {_percent(own.changed)} of the queries (--changed). If they "
+            "differ less, fewer queries are enough."
+        )
+        pilot = f"{count(round(own.users.units))} users, {count(own.users.sessions)} sessions"
+        if own.queries:
+            pilot += f", {own.queries[0].units:,.0f} queries with two fully judged rankings"
+        yield f"Pilot: {self.name}, {self.key.label}: about {pilot}."
+        yield f"Test: power {own.power:g}, alpha {own.alpha:.2g} for each metric."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
+def _told(one: SizeOfTest, last: str) -> tuple[str, ...]:
+    span = f"{count(one.fewest)} to {count(one.most)}"
+    return visible(one.metric), _percent(one.change), count(one.needed), span, last
+
+
+TIMES = (0.5, 1.0, 2.0, 5.0)
+"""Changes that are shown, as multiples of the one that is asked for."""
+
+
+def analysed_for_test(
+    place: Run | Path,
+    choice: SampleChoice,
+    *,
+    click_metric: str,
+    change: float | None,
+    changed: float,
+    power: float,
+    alpha: float,
+) -> tuple[SampleKey, AnalysisOfTest]:
+    """Return the pilot's sample, and what `power` says of a test that is planned."""
+    run = run_at(place)
+    change = run.settings.effect_margin if change is None else change
+    if not SMALLEST <= change <= 1:
+        raise SettingsError(
+            f"--difference {change:g}: expected a share of the mean from {SMALLEST} to 1, e.g. 0.01"
+        )
+    if not 0 < changed <= 1:
+        raise SettingsError(f"--changed {changed:g}: expected a share of the queries, above 0, at most 1")
+    key, samples = market_samples(run, run.key(choice), together=choice.market is None)
+    every = run.tables["statistics"].filter(depth=key.depth, judge=key.judge)
+    own = every if key.market == EVERY else every.filter(market=key.market)
+    sessions = int(own["n_all_sessions"].sum())
+    users = pilot_of_users(samples, run.click_named(click_metric), sessions, sessions / _sessions_each(run))
+    names = [name for name in run.editorial if all(name in one.editorial_names for one in samples)]
+    found = (pilot_of_rankings(samples, name, changed) for name in names)
+    queries = tuple(one for one in found if one is not None)
+    known = [one.metric for one in queries]
+    metric = next((name for name in (run.current, USUAL) if name in known), next(iter(known), ""))
+    if not users.mean:
+        raise SettingsError(f"{users.metric} is 0 in this run, so there is no share of it to detect")
+    sizes = []
+    for units, pilots in (("users", (users,)), ("queries", queries)):
+        for pilot in pilots:
+            for times in TIMES if pilot.metric in (users.metric, metric) else (1.0,):
+                difference = times * change * abs(pilot.mean)
+                needed = pilot.needed(difference, alpha=alpha, power=power)
+                of_units = math.ceil(needed[0] / pilot.units * pilot.sessions)
+                sizes.append(SizeOfTest(units, pilot.metric, times * change, difference, *needed, of_units))
+    return key, AnalysisOfTest(metric, change, users, queries, changed, alpha, power, tuple(sizes))
+
+
+def _sessions_each(run: Run) -> float:
+    """Return the sessions of a user on average, by the data checks' searches of a user."""
+    searches = run.tables["funnel"].filter(source="searches", step="kept")["rows"].sum()
+    each = run.tables["health"].filter(check="one_search_each")["value"].drop_nulls()
+    sessions = run.tables["statistics"].unique("market")["n_all_sessions"].sum()
+    if each.is_empty() or not searches:
+        raise SettingsError(
+            f"{run.called} does not tell how many users its log has: it has too few searches of users; make "
+            "the run of a longer log"
+        )
+    return float(each[0] * sessions / searches)
 
 
 def _sizes(sizes: tuple[RequiredSize, ...], per_query: float) -> ShownTable:

@@ -155,6 +155,8 @@ def power(given: Annotated[Given, options_of(questions.power)], json: JSON = Fal
         clickassay power reports/june --pair ERR,DCG --difference 0.05
 
         clickassay power reports/june --pair ERR,NDCG --click-metric UCTR --power 0.9 --comparisons 15
+
+        clickassay power reports/june --question tests --difference 0.02
     """
     found = asked(questions.power, given)
     write_json(found.facts) if json else show(found.parts())

@@ -1,4 +1,4 @@
-"""How much has to be judged and clicked to detect a difference between two metrics (method 7.6).
+"""How much has to be judged and clicked to detect a difference of two metrics (method 7.6), or in a test.
 
 The squared error of a difference d of two correlations is (A + B/f)/Q for Q queries and a log f times as
 long: A because queries differ, B because a log has some of all sessions that there could be. A longer log
@@ -18,12 +18,13 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import Floats, Integers, Sample, SampleKey
-from clickassay.core.special import chdtri, ndtr
+from clickassay.core.records import USER_FOLDS, Floats, Integers, Sample, SampleKey
+from clickassay.core.special import chdtri, ndtr, ndtri, stdtrit
 from clickassay.correlation.comparisons import detectable_errors, difference_spread, within_spread
 from clickassay.correlation.uncertainty.intervals import (
     CONFIDENCE,
     DIFFERENCE_INDEX,
+    Deviations,
     Spread,
     difference_interval,
     is_heavy,
@@ -32,6 +33,7 @@ from clickassay.correlation.uncertainty.intervals import (
 from clickassay.correlation.uncertainty.noise import list_variances
 from clickassay.correlation.weighted import (
     HALF_KNOWN,
+    ROUNDING,
     correlation_matrix,
     deviations,
     precision_weights,
@@ -41,6 +43,9 @@ from clickassay.correlation.within.groups import NO_GROUP, QueryGroups, all_mark
 
 ERRORS, FACTORS, BISECTIONS = 400, (0.25, 1e6), 50
 """Errors over which power is averaged, factors of queries that are tried, and how often these are halved."""
+
+FEWEST_DEGREES = 2.0
+"""Degrees of freedom of a test that has very few units."""
 
 
 @dataclass(frozen=True)
@@ -128,15 +133,14 @@ def within_pilot(samples: Sequence[Sample], click: str, metric_a: str, metric_b:
 _PAIR = (np.array([0]), np.array([1]))
 
 
-def _narrowed(sample: Sample, click: str, metric_a: str, metric_b: str) -> Sample:
+def _narrowed(sample: Sample, click: str, *metrics: str) -> Sample:
     for name, names, what in (
         (click, sample.every_click, "click metric"),
-        (metric_a, sample.editorial_names, "offline metric"),
-        (metric_b, sample.editorial_names, "offline metric"),
+        *((metric, sample.editorial_names, "offline metric") for metric in metrics),
     ):
         if name not in names:
             raise SettingsError(f"{what} {name} is not in this run; it has {', '.join(names)}")
-    return sample.of_click(click).narrowed([click], [metric_a, metric_b])
+    return sample.of_click(click).narrowed([click], metrics)
 
 
 def _pilot(
@@ -242,11 +246,12 @@ def required_sizes(
     factors: sessions per query as multiples of the pilot's.
     alpha, power: significance level of the two-sided test, and the chance to detect the difference.
     """
-    wide = float(detectable_errors(pilot.spread, np.array(alpha), power).item())
+    threshold = float(detectable_errors(pilot.spread, np.array(alpha), 0.5).item())
+    wide = threshold + float(ndtri(power))
     queries = (
         pilot.queries * (wide * pilot.error / difference) ** 2
     )  # were the error of the pilot the true one
-    errors = (_mean_over_errors(pilot, alpha, power), *_error_range(pilot.degrees))
+    errors = (_mean_over_errors(pilot.degrees, threshold, power), *_error_range(pilot.degrees))
     sizes = []
     for factor in factors:  # V - B (1 - 1/f), V = A + B as estimated, and at its ends
         parts = (v - min(v, pilot.noise) * (1 - 1 / factor) for v in errors)
@@ -260,21 +265,21 @@ def required_sizes(
 
 def smallest_difference(pilot: Pilot, *, alpha: float, power: float) -> float:
     """Return the difference that a sample as large as the pilot detects with this power."""
-    errors = float(detectable_errors(pilot.spread, np.array(alpha), power).item())
-    return errors * pilot.error * math.sqrt(_mean_over_errors(pilot, alpha, power))
+    threshold = float(detectable_errors(pilot.spread, np.array(alpha), 0.5).item())
+    errors = threshold + float(ndtri(power))
+    return errors * pilot.error * math.sqrt(_mean_over_errors(pilot.degrees, threshold, power))
 
 
-def _mean_over_errors(pilot: Pilot, alpha: float, power: float) -> float:
+def _mean_over_errors(degrees: float, threshold: float, power: float) -> float:
     """Return how many times as many queries have this power on average, as the squared error is not known.
 
     It is the estimate times degrees / chi-square. With k times as many queries the power is
     Φ(√k (t + z) / e - t) where the true error is e times the estimate, t + z as in `detectable_errors`.
+    `threshold` is t.
     """
     ranks = (np.arange(ERRORS) + 0.5) / ERRORS
-    ratios = np.sqrt(chdtri(pilot.degrees, ranks) / pilot.degrees)  # of the estimated error to the true one
-    wide, threshold = (
-        float(detectable_errors(pilot.spread, np.array(alpha), chance).item()) for chance in (power, 0.5)
-    )
+    ratios = np.sqrt(chdtri(degrees, ranks) / degrees)  # of the estimated error to the true one
+    wide = threshold + float(ndtri(power))
     low, high = (math.log(end) for end in FACTORS)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
@@ -289,3 +294,119 @@ def _error_range(degrees: float) -> tuple[float, float]:
         degrees / float(chdtri(degrees, tail)) for tail in ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
     )
     return low, high
+
+
+# ---- tests ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PilotOfTest:
+    """What a log tells of the error of a difference between the arms of a test that is planned."""
+
+    metric: str
+    mean: float  # Its mean in the log.
+    # units, sessions: Users, or queries, and their sessions.
+    units: float
+    sessions: int
+    # error, degrees: Standard error of a difference if each arm had as many units, and the degrees of freedom
+    # of its square.
+    error: float
+    degrees: float
+    # test_degrees, grows: Degrees of freedom that a test of as many units has, and whether more units give
+    # more; folds of users do not.
+    test_degrees: float
+    grows: bool = False
+    heavy_tail: bool = False  # As in `Pilot`.
+
+    def needed(self, difference: float, *, alpha: float, power: float) -> tuple[int, int, int]:
+        """Return how many units detect a difference, and the 95% range of what would do.
+
+        difference: of the arms; not 0. alpha, power: as in `required_sizes`.
+
+        The number has the power on average over the errors that there may be.
+        """
+        times, ratio, z = 1.0, (self.error / difference) ** 2, float(ndtri(power))
+        for _ in range(BISECTIONS):  # t depends on the number of units, which depends on t
+            freedom = max(self.test_degrees * (times if self.grows else 1.0), FEWEST_DEGREES)
+            threshold = float(stdtrit(freedom, 1 - alpha / 2))
+            times = (times + (threshold + z) ** 2 * ratio) / 2
+        parts = (_mean_over_errors(self.degrees, threshold, power), *_error_range(self.degrees))
+        needed, fewest, most = (max(2, math.ceil(self.units * times * part)) for part in parts)
+        return needed, fewest, most
+
+
+def pilot_of_users(samples: Sequence[Sample], click: str, sessions: int, users: float) -> PilotOfTest:
+    """Measure how much the mean of a click metric over the users of an arm varies.
+
+    A session varies by s², and users by what folds of them, left out one at a time, vary more than sessions
+    do: that part grows with the sessions of a user, of which the sample may have some alone.
+
+    samples: the judged rankings of the log, by market.
+    sessions, users: of the whole log.
+
+    Raises SettingsError if the click metric is not there, or there are fewer than two folds of users.
+    """
+    small = [_narrowed(sample, click) for sample in samples]
+    sums = np.zeros((USER_FOLDS, 2))
+    for sample in small:
+        cells = sample.by_fold
+        if cells is not None:
+            values = np.column_stack([np.ones(len(cells.rows)), cells.values[:, 0]])
+            np.add.at(sums, cells.folds, cells.sessions[:, None] * values)
+    sums = sums[sums[:, 0] > 0]
+    if len(sums) < 2:
+        raise SettingsError("users are not told apart in this run; make its pattern table with 16 folds")
+    whole = sums.sum(axis=0)
+    known, mean = whole[0], whole[1] / whole[0]
+    without = whole - sums
+    gathered = Deviations()
+    gathered.add((without[:, 1] / without[:, 0] - mean)[:, None])
+    spread = gathered.spread()
+    squares = sum(
+        float(n @ (own.click_values[:, 0] - mean) ** 2 + (n - 1) @ np.nan_to_num(own.click_variances[:, 0]))
+        for own in small
+        for n in [own.sessions]
+    )
+    of_session = squares / (known - 1)
+    of_users = max(float(spread.error.item()) ** 2 * known - of_session, 0.0) * sessions / known
+    error = math.sqrt(2 * (of_session + of_users) / sessions)
+    if not error > 0:
+        raise SettingsError(f"{click} does not vary in this run; name another click metric")
+    return PilotOfTest(click, mean, users, sessions, error, len(sums) - 1.0, len(sums) - 1.0)
+
+
+def pilot_of_rankings(samples: Sequence[Sample], metric: str, changed: float) -> PilotOfTest | None:
+    """Measure how much the difference of a metric between two rankings varies from query to query.
+
+    A test weighs queries by their sessions w: error² = changed Σ w² d² / (Σ w)², where d² is the mean square
+    of the difference of two rankings of a query, drawn by their sessions. The degrees of the test are those
+    of `studies.experiments.effects`: (Σ w²)² / Σ w⁴.
+
+    samples: as in `pilot_of_users`.
+    changed: share of the queries whose ranking the test changes; above 0, at most 1.
+
+    Returns None if rankings do not differ, or fewer than two queries have several.
+    """
+    rows = []
+    for sample in samples:
+        values, n = sample.editorial_values[:, sample.editorial_names.index(metric)], sample.sessions
+        counts = np.bincount(sample.query_index)
+        w = np.bincount(sample.query_index, n)
+        p = n / w[sample.query_index]
+        means = np.bincount(sample.query_index, p * values)
+        centred = values - means[sample.query_index]
+        second, same = (np.bincount(sample.query_index, part) for part in (p * centred**2, p * p))
+        squares = 2 * second / np.where(counts > 1, 1 - same, 1.0)
+        rows.append(np.column_stack([w, squares, w * means])[counts > 1])
+    w, squares, totals = np.concatenate(rows).T
+    parts = w**2 * squares
+    variance, number = float(parts.sum()), len(w)
+    if number < 2 or not variance > ROUNDING * float((w**2).sum()):
+        return None
+    degrees = 2 / max(float((parts**2).sum()) / variance**2 - 1 / number, 2 / (number - 1))
+    error = math.sqrt(changed * variance) / float(w.sum())
+    of_weights = float((w**2).sum() ** 2 / (w**4).sum())
+    return PilotOfTest(
+        metric, float(totals.sum() / w.sum()), number, int(w.sum()), error, degrees, of_weights, grows=True,
+        heavy_tail=is_heavy(w, DIFFERENCE_INDEX),
+    )  # fmt: skip
