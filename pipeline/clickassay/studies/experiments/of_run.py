@@ -429,11 +429,11 @@ class RunTests:
                 if not is_same or any(test.problems or test.is_aa for test in (one, other)):
                     continue
                 clear = [test.direction for test in (one, other) if test.direction]
-                both = "do not contradict; only one of them is clear" if clear else "do not contradict"
+                both = "; only one of them is clear" if clear else "; neither is clear"
                 if len(clear) == 2:
-                    both = "agree" if clear[0] == clear[1] else "contradict each other"
+                    both = " and agree" if clear[0] == clear[1] else " and contradict each other"
                 yield (
-                    f"{quoted(one.name)} and the A/B test {quoted(other.name)} compared the same rankers and "
+                    f"{quoted(one.name)} and the A/B test {quoted(other.name)} compared the same rankers"
                     f"{both}. In the A/B test: {other.change}."
                 )
 

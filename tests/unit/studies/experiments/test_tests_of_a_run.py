@@ -337,8 +337,8 @@ def test_both_kinds_stand_beside_each_other_even_with_one_name():
     [
         (UP, UP, "compared the same rankers and agree. In the A/B test: Clicks rose with “new”"),
         (DOWN, UP, "compared the same rankers and contradict each other. In the A/B test: Clicks fell"),
-        (NONE, UP, "compared the same rankers and do not contradict; only one of them is clear. In the A/B"),
-        (NONE, NONE, "compared the same rankers and do not contradict. In the A/B test: Clicks did not"),
+        (NONE, UP, "compared the same rankers; only one of them is clear. In the A/B test"),
+        (NONE, NONE, "compared the same rankers; neither is clear. In the A/B test: Clicks did"),
     ],
 )
 def test_an_a_b_test_of_the_same_rankers_is_told_beside_an_interleaved_one(users, mixed, words):
