@@ -29,10 +29,15 @@ Flags = NDArray[np.bool_]
 class Judged:
     """What a judge says of the N rankings."""
 
+    name: str
     metrics: tuple[str, ...]
     values: Floats  # (N, M) 0 where not judged.
     good: Integers  # (N,) masks of the positions with a good grade.
     is_judged: Flags  # (N,)
+
+    def at(self, lists: Integers) -> "Judged":
+        """Return what it says of some of the rankings."""
+        return Judged(self.name, self.metrics, self.values[lists], self.good[lists], self.is_judged[lists])
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,7 @@ class Rankings:
             is_judged = own["good"].is_not_null().to_numpy()
             values = own.select(pl.col(name).cast(pl.Float64).fill_null(np.nan) for name in names).to_numpy()
             good = own["good"].fill_null(0).to_numpy().astype(np.int64)
-            found[judge] = Judged(names, np.where(is_judged[:, None], values, 0.0), good, is_judged)
+            found[judge] = Judged(judge, names, np.where(is_judged[:, None], values, 0.0), good, is_judged)
         return found
 
 
@@ -212,17 +217,22 @@ class Arms:
         own, both = (weights * squares.sum(axis=0)).sum(), (weights * 2 * products).sum()
         return float(np.clip(1 - both / own, 0, 1)) if own > 0 else None
 
-    def judged_shares(self, is_judged: Flags) -> Effects:
+    def judged_shares(self, judged: Judged) -> Effects:
         """Return the shares of sessions on judged rankings, matched by query, and their difference."""
-        every, judged = (self._by_query(one)[..., None] for one in (self.sessions, self.sessions * is_judged))
-        return by_queries(every, judged[..., None], self.units, users=False)
+        sessions = (self.sessions, self.sessions * judged.is_judged)
+        every, own = (self._by_query(one)[..., None] for one in sessions)
+        return by_queries(every, own[..., None], self.units, users=False)
 
-    def share_compared(self, is_judged: Flags) -> float:
+    def share_compared(self, judged: Judged) -> float:
         """Return the share of the sessions that are on judged rankings of queries that both arms have."""
-        judged = self._by_query(self.sessions * is_judged)
-        return float(judged[:, judged.all(axis=0)].sum() / max(self.sessions.sum(), 1.0))
+        own = self._by_query(self.sessions * judged.is_judged)
+        return float(own[:, own.all(axis=0)].sum() / max(self.sessions.sum(), 1.0))
 
-    def offline(self, is_judged: Flags, values: Floats) -> Effects:
+    def offline(self, judged: Judged) -> tuple[Sequence[str], Effects]:
+        """Return the metrics of a judge, and ΔE of each."""
+        return judged.metrics, self.differences(judged.is_judged, judged.values)
+
+    def differences(self, is_judged: Flags, values: Floats) -> Effects:
         """Return ΔE of (L, M) values over sessions of judged rankings."""
         judged = self.sessions * is_judged
         totals = np.stack([self._by_query(judged * value) for value in values.T], -1)
@@ -231,7 +241,7 @@ class Arms:
     def matched(self, judged: Judged) -> dict[str, tuple[float, float, float]]:
         """Return, by metric of users, effects on the sessions of judged rankings, with their intervals."""
         signals, masks = self.patterns["signal"], self.patterns["click_mask"].to_numpy()
-        kept = judged.is_judged[self.lists][self.list]
+        kept = judged.is_judged[self.list]
 
         def by_cell(rows: Flags, values: Floats) -> Floats:
             axes = (self.arm[rows], self.query[self.list[rows]], self.fold[rows])
@@ -244,7 +254,7 @@ class Arms:
             totals = _of_masks(masks[rows], self.count[rows])
             if signal == CLICK:
                 names.append(USES_GRADES)
-                good = judged.good[self.lists][self.list[rows]]
+                good = judged.good[self.list[rows]]
                 totals.append(search_success(masks[rows], good) * self.count[rows])
             sums = np.stack([by_cell(rows, total) for total in totals], -1)
             effects = by_queries(sessions, sums, self.units, users=True)

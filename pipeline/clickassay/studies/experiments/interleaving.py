@@ -26,13 +26,10 @@ from clickassay.metrics.clicks import signal_metric, signal_of
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.editorial import EDITORIAL, Grades
 from clickassay.patterns.arms import CLICK
-from clickassay.studies.experiments.arms import Flags, Judged, Rankings, grid
-from clickassay.studies.experiments.checks import FINDING, cautions_of, checks_of_drafts
+from clickassay.studies.experiments.arms import Judged, Rankings, grid
+from clickassay.studies.experiments.checks import checks_of_drafts
 from clickassay.studies.experiments.effects import FEWEST_FOLDS, Effects, by_days, by_queries
-from clickassay.studies.experiments.parts import UNEQUAL, LogOptions, Matched, Row, RowsOfTest, row_of
-from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
-
-NO_SUM = "it is no sum over results, so it cannot be split between two rankers"
+from clickassay.studies.experiments.parts import Comparison, LogOptions, Matched, Row, RowsOfTest, row_of
 
 _DCG = next(metric for metric in EDITORIAL if metric.name == "DCG")
 _SUMS = ("DCG", "NDCG", "ERR", "RBP")
@@ -141,8 +138,8 @@ def interleaved_tests(
         for ranker in names:
             pair = against(rows, control, ranker, alone=len(names) == 2)
             if ranker != control and pair.height:
-                sessions = MixedSessions.of(pair, (control, ranker), rankings)
-                yield _Comparison(sessions, drafts.places, rankings, options, told).part(name, others)
+                sessions = MixedSessions.of(pair, (control, ranker), rankings, drafts.places)
+                yield _rows_of(sessions, name, others, told, options)
 
 
 def against(rows: pl.DataFrame, control: str, ranker: str, *, alone: bool) -> pl.DataFrame:
@@ -187,9 +184,13 @@ class MixedSessions:
     # with a click on a ranker (on_ranker), and that prefer one (lost, won).
     rows: pl.DataFrame
     rankings: Rankings
+    places: Mapping[str, pl.DataFrame]  # Of `Drafts`.
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, names: tuple[str, str], rankings: Rankings) -> "MixedSessions":
+    def of(
+        cls, rows: pl.DataFrame, names: tuple[str, str], rankings: Rankings,
+        places: Mapping[str, pl.DataFrame],
+    ) -> "MixedSessions":  # fmt: skip
         """Return the sessions of the rows of `against`."""
         mask, every = pl.col("click_mask"), pl.col("control") | pl.col("treatment")
         own, others = ((mask & pl.col(name)).bitwise_count_ones() for name in ("treatment", "control"))
@@ -200,7 +201,7 @@ class MixedSessions:
             on_ranker=n * ((mask & every) > 0), lost=n * (own < others), won=n * (own > others),
             first=(top & pl.col("treatment")) > 0,
         ).join(numbers, on="configuration_id", how="left", maintain_order="left")  # fmt: skip
-        return cls(names, found, rankings)
+        return cls(names, found, rankings, places)
 
     @property
     def signals(self) -> list[str]:
@@ -254,10 +255,11 @@ class MixedSessions:
         """The unit of each of the Q queries."""
         return self.listed.unique("q").sort("q")["unit"].to_numpy()
 
-    def _is_judged(self, rows: pl.DataFrame, judged: Flags) -> pl.DataFrame:
-        return rows.filter(pl.Series(judged[rows["n"].to_numpy()], dtype=pl.Boolean))
+    def _of_judged(self, judged: Judged, signal: str = CLICK) -> pl.DataFrame:
+        rows = self.listed.filter(signal=signal)
+        return rows.filter(pl.Series(judged.is_judged[rows["n"].to_numpy()], dtype=pl.Boolean))
 
-    def judged_shares(self, judged: Flags) -> Effects:
+    def judged_shares(self, judged: Judged) -> Effects:
         """Return the shares of sessions on judged rankings, where either ranker leads, matched by query.
 
         One leads if it has more places, or as many and the first. If rankings on which one leads are judged
@@ -269,22 +271,22 @@ class MixedSessions:
         )
         is_ahead = (treatment > control) | ((treatment == control) & rows["first"].to_numpy())
         leads = is_ahead.astype(np.int64)
-        own = judged[rows["n"].to_numpy()]
+        own = judged.is_judged[rows["n"].to_numpy()]
         n, q = rows["sessions"].to_numpy().astype(np.float64), rows["q"].to_numpy()
         every, known = (grid((2, len(self.units)), (leads, q), values)[..., None] for values in (n, n * own))
         return by_queries(every, known[..., None], self.units, users=False)
 
-    def share_judged(self, judged: Flags) -> float:
+    def share_compared(self, judged: Judged) -> float:
         """Return the share of the sessions that are on judged rankings."""
-        own = self._is_judged(self.listed.filter(signal=CLICK), judged)
+        own = self._of_judged(judged)
         return int(own["sessions"].sum()) / max(int(self.shown["sessions"].sum()), 1)
 
-    def offline(self, judged: Flags, places: pl.DataFrame) -> Effects:
-        """Return ΔE over sessions of judged rankings: what the treatment's results add less control's.
+    def offline(self, judged: Judged) -> tuple[Sequence[str], Effects]:
+        """Return the metrics that can be split, and ΔE of each.
 
-        places: configuration_id and a list of parts by place for each metric.
+        ΔE, over sessions of judged rankings, is what the treatment's results add less what control's add.
         """
-        rows = self._is_judged(self.listed.filter(signal=CLICK), judged)
+        rows, places = self._of_judged(judged), self.places[judged.name]
         key = ["configuration_id", "q", "control", "treatment"]
         rows = rows.group_by(key).agg(pl.col("sessions").sum()).sort(key)
         rows = rows.join(places, on="configuration_id", maintain_order="left")
@@ -300,17 +302,25 @@ class MixedSessions:
                 values = n * (of[side] * parts).sum(axis=1)
                 totals[side, ..., at] = grid(size, (q, np.zeros_like(q)), values)
         every = grid(size, (q, np.zeros_like(q)), n)
-        return by_queries(np.stack([every, every]), totals, self.units, users=False)
+        return names, by_queries(np.stack([every, every]), totals, self.units, users=False)
 
-    def matched(self, judged: Flags, signal: str) -> Effects:
-        """Return what sessions on judged rankings prefer: errors leave out queries, and folds of users."""
-        rows = self._is_judged(self.listed.filter(signal=signal), judged)
-        axes, size = (rows["q"].to_numpy(), rows["fold"].to_numpy()), (len(self.units), USER_FOLDS)
-        every, lost, won = (
-            grid(size, axes, rows[name].cast(pl.Float64).to_numpy()) for name in ("on_ranker", "lost", "won")
-        )
-        totals = np.stack([lost, won])[..., None]
-        return by_queries(np.stack([every, every]), totals, self.units, users=True)
+    def matched(self, judged: Judged) -> Matched:
+        """Return what sessions on judged rankings prefer, by signal.
+
+        Errors leave out queries, and folds of users.
+        """
+        found = {}
+        for signal in self.signals:
+            rows = self._of_judged(judged, signal)
+            axes, size = (rows["q"].to_numpy(), rows["fold"].to_numpy()), (len(self.units), USER_FOLDS)
+            every, lost, won = (
+                grid(size, axes, rows[name].cast(pl.Float64).to_numpy())
+                for name in ("on_ranker", "lost", "won")
+            )
+            totals = np.stack([lost, won])[..., None]
+            effects = by_queries(np.stack([every, every]), totals, self.units, users=True)
+            found[preference_of(signal)] = effects.three(0)
+        return found
 
     # ---- classes of queries --------------------------------------------------------------------------
 
@@ -329,99 +339,44 @@ class MixedSessions:
                     yield split, name, own
 
 
-class _Comparison:
-    """A treatment and its control."""
+def _rows_of(
+    sessions: MixedSessions, name: str, others: float, told: DeclaredTest, options: LogOptions
+) -> RowsOfTest:
+    """Return the rows of a treatment and its control.
 
-    def __init__(
-        self, sessions: MixedSessions, places: Mapping[str, pl.DataFrame], rankings: Rankings,
-        options: LogOptions, told: DeclaredTest,
-    ) -> None:  # fmt: skip
-        self.sessions, self.places, self.rankings = sessions, places, rankings
-        self.options, self.told = options, told
-        asked = signal_of(options.click_metric)
-        self.signal = asked if asked in sessions.signals else CLICK  # what users are measured by
-        self.of_users = {
-            signal: row_of(sessions.preference(sessions.rows.filter(signal=signal)), 0)
-            for signal in sessions.signals
-        }
+    others: share of the sessions of the test whose rankings lack control.
+    """
+    control, treatment = sessions.names
+    of_users = {
+        preference_of(signal): row_of(sessions.preference(sessions.rows.filter(signal=signal)), 0)
+        for signal in sessions.signals
+    }
+    asked = signal_of(options.click_metric)
+    click = preference_of(asked if asked in sessions.signals else CLICK)  # what users are measured by
+    key: Row = {"kind_of_test": INTERLEAVED, "experiment": name, "variant": treatment}
+    margin = (options.effect_margin, f"{options.effect_margin:g}")
+    n = int(sessions.shown["sessions"].sum())
+    base: Row = {"control": control, "depth": sessions.rankings.depth, "sessions_control": n, "sessions": n}
+    compared = Comparison(key, sessions, of_users, click, margin, options)
+    part = compared.part(base, sessions.checks(others, told), [], told, sessions.rankings.by_judge)
+    base = {"experiment": name, "variant": treatment, "control": control, "depth": base["depth"]}
+    part.preferences.extend(base | row for row in _preferences(sessions))
+    return part
 
-    def part(self, name: str, others: float) -> RowsOfTest:
-        """Return the rows of this comparison.
 
-        others: share of the sessions of the test whose rankings lack control.
-        """
-        own, told = self.sessions, self.told
-        key = {"kind_of_test": INTERLEAVED, "experiment": name, "variant": own.names[1]}
-        found = own.checks(others, told)
-        failed = [row["remedy"] for row in found if row["status"] == FINDING]
-        sessions = int(own.shown["sessions"].sum())
-        base = key | {
-            "control": own.names[0], "group": told.group or name, "depth": self.rankings.depth,
-            "sessions_control": sessions, "sessions": sessions,
-            "counts": not (failed or told.is_aa or not sessions),
-            "reason": failed[0] if failed else "an A/A test: shown as calibration" if told.is_aa else None,
-            "caution": "; ".join(cautions_of(found)) or None,
-        }  # fmt: skip
-        part = RowsOfTest(checks=[key | row for row in found])
-        for judge, judged in self.rankings.by_judge.items():
-            self._add_judge(part, base | {"judge": judge}, judged)
-        if not self.rankings.by_judge:
-            self._add_users(part, base | {"judge": EVERY}, {})
-        shown = {name: base[name] for name in ("experiment", "variant", "control", "depth")}
-        part.preferences.extend(shown | row for row in self._preferences())
-        return part
-
-    def _add_users(self, part: RowsOfTest, base: Row, matched: Matched) -> None:
-        for signal, row in self.of_users.items():
-            own = dict(zip(("matched", "matched_low", "matched_high"), matched.get(signal, ()), strict=False))
-            part.rows.append(base | {"kind": "click", "metric": preference_of(signal)} | row | own)
-
-    def _add_judge(self, part: RowsOfTest, base: Row, judged: Judged) -> None:
-        """Add the rows of all metrics by the grades of one judge."""
-        own, is_judged, places = self.sessions, judged.is_judged, self.places[base["judge"]]
-        shares = own.judged_shares(is_judged)
-        unequal = is_unequal(Difference(*shares.three(0)))
-        base |= {"judged_share_control": float(shares.control[0]), "judged_share": float(shares.treatment[0])}
-        matched = {} if unequal else {one: own.matched(is_judged, one).three(0) for one in own.signals}
-        self._add_users(part, base, matched)
-        split = [name for name in places.columns if name != "configuration_id"]
-        offline = own.offline(is_judged, places)
-        for name in judged.metrics:
-            row, decides = base | {"kind": "editorial", "metric": name}, name == self.options.current
-            if name not in split:
-                row["reason"] = base["reason"] or NO_SUM
-            elif unequal:
-                row["reason"] = base["reason"] or UNEQUAL
-                row["verdict"] = "unequally_judged" if decides and base["counts"] else None
-            else:
-                at = split.index(name)
-                row |= row_of(offline, at)
-                row["caution"] = "; ".join(filter(None, [base["caution"], offline.cautions[at]])) or None
-                if decides and base["counts"]:
-                    row["verdict"], row["reason"] = verdict(self._compared(offline, at, matched, is_judged))
-            part.rows.append(row)
-
-    def _compared(self, offline: Effects, at: int, matched: Matched, is_judged: Flags) -> Compared:
-        users, margin = self.of_users[self.signal], self.options.effect_margin
-        return Compared(
-            Difference(users["difference"], users["ci_low"], users["ci_high"]),
-            Difference(*offline.three(at)), Difference(*matched[self.signal]), margin, f"{margin:g}",
-            self.sessions.share_judged(is_judged), offline.units,
-        )  # fmt: skip
-
-    def _preferences(self) -> Iterator[Row]:
-        """Yield what users prefer by signal and class of queries; no interval of users in few folds."""
-        for split, name, rows in self.sessions.classes():
-            for signal in self.sessions.signals:
-                own = rows.filter(signal=signal)
-                row: Row = {"signal": signal, "split": split, "class": name}
-                sums = own.select(pl.col("on_ranker", "lost", "won").sum()).row(0)
-                if own.filter(pl.col("on_ranker") > 0)["fold"].n_unique() >= FEWEST_FOLDS:
-                    row |= dict(zip(("sessions", "preferred_control", "preferred"), sums, strict=True))
-                    effects = self.sessions.preference(own)
-                    ends = ("preference", "preference_low", "preference_high")
-                    row |= dict(zip(ends, effects.three(0), strict=True)) | {"p_value": float(effects.p[0])}
-                yield row
+def _preferences(sessions: MixedSessions) -> Iterator[Row]:
+    """Yield what users prefer by signal and class of queries; no interval of users in few folds."""
+    for split, name, rows in sessions.classes():
+        for signal in sessions.signals:
+            own = rows.filter(signal=signal)
+            row: Row = {"signal": signal, "split": split, "class": name}
+            sums = own.select(pl.col("on_ranker", "lost", "won").sum()).row(0)
+            if own.filter(pl.col("on_ranker") > 0)["fold"].n_unique() >= FEWEST_FOLDS:
+                row |= dict(zip(("sessions", "preferred_control", "preferred"), sums, strict=True))
+                effects = sessions.preference(own)
+                ends = ("preference", "preference_low", "preference_high")
+                row |= dict(zip(ends, effects.three(0), strict=True)) | {"p_value": float(effects.p[0])}
+            yield row
 
 
 def preference_of(signal: str) -> str:

@@ -7,7 +7,6 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.experiments import (
     AB,
     EXPERIMENT_CHECKS,
@@ -21,13 +20,13 @@ from clickassay.core.settings.of_tests import DeclaredTest, control_of
 from clickassay.core.text.words import did_you_mean
 from clickassay.correlation.uncertainty.intervals import ALPHA, benjamini_hochberg
 from clickassay.patterns.arms import ArmTables
-from clickassay.studies.experiments.arms import Arms, Flags, Judged, Rankings
-from clickassay.studies.experiments.checks import FINDING, cautions_of, checks, users_of
+from clickassay.studies.experiments.arms import Arms, Judged, Rankings
+from clickassay.studies.experiments.checks import checks, users_of
 from clickassay.studies.experiments.effects import Effects
 from clickassay.studies.experiments.interleaving import Drafts, interleaved_tests
 from clickassay.studies.experiments.order import CHANGED, PastTests
-from clickassay.studies.experiments.parts import UNEQUAL, LogOptions, Matched, Row, RowsOfTest, row_of
-from clickassay.studies.experiments.verdicts import Compared, Difference, is_unequal, verdict
+from clickassay.studies.experiments.parts import Comparison, LogOptions, Matched, Row, RowsOfTest, row_of
+from clickassay.studies.experiments.verdicts import Difference, is_unequal
 
 NOT_CHANGED = 0.01
 """Share of changed rankings below which a test is probably an A/A test."""
@@ -149,13 +148,13 @@ def _parts(
     every = pl.concat([tables.arms["variant"], tables.users["variant"]]).unique().sort().to_list()
     control = control_of(name, every, told)
     return [
-        _Comparison(tables, rankings, options, told, (name, control, variant)).part()
+        _ArmsCompared(tables, rankings, options, told, (name, control, variant)).rows()
         for variant in every
         if variant != control
     ]
 
 
-class _Comparison:
+class _ArmsCompared(Comparison):
     """One treatment of a test and its control."""
 
     def __init__(
@@ -163,41 +162,36 @@ class _Comparison:
         names: tuple[str, str, str],
     ) -> None:  # fmt: skip
         name, self.control, self.variant = names
-        self.rankings, self.options, self.told = rankings, options, told
-        self.key = {"experiment": name, "variant": self.variant}
+        self.depth, self.told = rankings.depth, told
         self.users = users_of(tables.users, self.control, self.variant)
         self.arms = Arms(tables, self.control, self.variant, rankings)
-        names_of_users, effects = self.arms.on_users(options.ratings)
-        self.of_users = {name: row_of(effects, at) for at, name in enumerate(names_of_users)}
-        if options.click_metric not in self.of_users:
-            known = did_you_mean(options.click_metric, names_of_users)
-            raise SettingsError(f"click metric {options.click_metric!r}: no such metric of users; {known}")
+        self.judges = {judge: judged.at(self.arms.lists) for judge, judged in rankings.by_judge.items()}
+        metrics, effects = self.arms.on_users(options.ratings)
+        of_users, click = {name: row_of(effects, at) for at, name in enumerate(metrics)}, options.click_metric
+        if click not in of_users:
+            known = did_you_mean(click, metrics)
+            raise SettingsError(f"click metric {click!r}: no such metric of users; {known}")
+        margin = options.effect_margin * abs(of_users[click]["mean_control"])
+        key = {"experiment": name, "variant": self.variant, "kind_of_test": AB}
+        said = f"{100 * options.effect_margin:g}%"
+        super().__init__(key, self.arms, of_users, click, (margin, said), options)
+        self.changed = self.arms.changed()
 
-    def part(self) -> RowsOfTest:
+    def rows(self) -> RowsOfTest:
         """Return the rows of this comparison."""
         told, arms, shares = self.told, self.arms, self.told.shares
         share = shares[self.variant] / (shares[self.variant] + shares[self.control]) if shares else 0.5
         short = arms.short if self.options.every_ranking else None
         found = checks(self.users, arms.by_day, short, arms.days.to_list(), share, told)
-        failed = [row["remedy"] for row in found if row["status"] == FINDING]
         n_control, n = arms.by_day.sum(axis=(1, 2))
-        changed, warned = arms.changed(), cautions_of(found)
-        if not told.is_aa and changed is not None and changed < NOT_CHANGED:
-            warned.append("the arms show the same rankings: if this is an A/A test, write is_aa = true")
-        base = self.key | {
-            "kind_of_test": AB, "control": self.control, "group": told.group or self.key["experiment"],
-            "depth": self.rankings.depth,
-            "users_control": self.users.whole[0], "users": self.users.whole[1], "changed": changed,
+        is_same = not told.is_aa and self.changed is not None and self.changed < NOT_CHANGED
+        same = "the arms show the same rankings: if this is an A/A test, write is_aa = true"
+        base = {
+            "control": self.control, "depth": self.depth, "changed": self.changed,
+            "users_control": self.users.whole[0], "users": self.users.whole[1],
             "sessions_control": int(n_control), "sessions": int(n),
-            "counts": not (failed or told.is_aa or not n or not n_control),
-            "reason": failed[0] if failed else "an A/A test: shown as calibration" if told.is_aa else None,
-            "caution": "; ".join(warned) or None,
         }  # fmt: skip
-        part = RowsOfTest(checks=[{"kind_of_test": AB} | self.key | row for row in found])
-        for judge, judged in self.rankings.by_judge.items():
-            self._add_judge(part, base | {"judge": judge}, judged)
-        if not self.rankings.by_judge:
-            self._add_users(part, base | {"judge": EVERY}, {})
+        part = self.part(base, found, [same] if is_same else [], told, self.judges)
         if min(self.users.whole) >= self.options.min_users:
             self._add_pairs_of_judges(part)
             return part
@@ -206,67 +200,34 @@ class _Comparison:
         rows = [{name: row[name] for name in kept} | hidden for row in part.rows]
         return RowsOfTest(rows, [row | {"value": None, "remedy": ""} for row in part.checks])
 
-    def _add_users(self, part: RowsOfTest, base: Row, matched: Matched) -> None:
+    def add_users(self, part: RowsOfTest, base: Row, matched: Matched) -> None:
         """Add the rows of the metrics of users, and of the baseline."""
-        for name in dict.fromkeys([*self.of_users, *matched]):
-            own = dict(zip(("matched", "matched_low", "matched_high"), matched.get(name, ()), strict=False))
-            part.rows.append(base | {"kind": "click", "metric": name} | self.of_users.get(name, {}) | own)
-        if base["changed"] is not None:
-            part.rows.append(base | {"kind": "baseline", "metric": CHANGED, "difference": base["changed"]})
+        super().add_users(part, base, matched)
+        if self.changed is not None:
+            part.rows.append(base | {"kind": "baseline", "metric": CHANGED, "difference": self.changed})
 
-    def _add_judge(self, part: RowsOfTest, base: Row, judged: Judged) -> None:
-        """Add the rows of all metrics by the grades of one judge."""
-        is_judged = judged.is_judged[self.arms.lists]
-        shares = self.arms.judged_shares(is_judged)
-        unequal = is_unequal(Difference(*shares.three(0)))
-        base |= {"judged_share_control": float(shares.control[0]), "judged_share": float(shares.treatment[0])}
-        matched = {} if unequal else self.arms.matched(judged)
-        offline = self.arms.offline(is_judged, judged.values[self.arms.lists])
-        unsure = offline.cautions[0] if matched else None  # matched clicks are of the same queries
-        more = [base["caution"], unsure and f"matched differences: {unsure}"]
-        self._add_users(part, base | {"caution": "; ".join(filter(None, more)) or None}, matched)
-        for at, name in enumerate(judged.metrics):
-            row, decides = base | {"kind": "editorial", "metric": name}, name == self.options.current
-            if unequal:
-                row["reason"] = base["reason"] or UNEQUAL
-                row["verdict"] = "unequally_judged" if decides and base["counts"] else None
-            else:
-                row |= row_of(offline, at)
-                row["caution"] = "; ".join(filter(None, [base["caution"], offline.cautions[at]])) or None
-            if decides and base["counts"] and not unequal:
-                row["verdict"], row["reason"] = verdict(self._compared(offline, at, matched, is_judged))
-            part.rows.append(row)
-        if unequal:
+    def add_judge(self, part: RowsOfTest, base: Row, judged: Judged) -> Effects:
+        """Add the rows of all metrics by the grades of one judge, and what to judge if arms are unequal."""
+        shares = super().add_judge(part, base, judged)
+        if is_unequal(Difference(*shares.three(0))):
             lacks = int(shares.treatment[0] < shares.control[0])
-            sessions = self.arms.unjudged(is_judged)[lacks]
+            sessions = self.arms.unjudged(judged.is_judged)[lacks]
             first = np.lexsort((self.arms.lists, -sessions))[:MOST_TO_JUDGE]
-            key = self.key | {"variant": (self.control, self.variant)[lacks], "judge": base["judge"]}
+            key = {"experiment": self.key["experiment"], "variant": (self.control, self.variant)[lacks]}
             part.to_judge.extend(
-                key | {"n": int(self.arms.lists[at]), "sessions": int(sessions[at])}
+                key | {"judge": base["judge"], "n": int(self.arms.lists[at]), "sessions": int(sessions[at])}
                 for at in first
                 if sessions[at]
             )
-
-    def _compared(self, offline: Effects, at: int, matched: Matched, is_judged: Flags) -> Compared:
-        name, margin = self.options.click_metric, self.options.effect_margin
-        users, nan = self.of_users[name], float("nan")
-        return Compared(
-            Difference(users["difference"], users["ci_low"], users["ci_high"]),
-            Difference(*offline.three(at)), Difference(*matched.get(name, (nan, nan, nan))),
-            margin * abs(users["mean_control"]), f"{100 * margin:g}%", self.arms.share_compared(is_judged),
-            offline.units,
-        )  # fmt: skip
+        return shares
 
     def _add_pairs_of_judges(self, part: RowsOfTest) -> None:
         """Add the differences between the ΔE of two judges, on rankings that both judged."""
-        lists, key = self.arms.lists, self.key | {"depth": self.rankings.depth}
-        for (name_a, a), (name_b, b) in combinations(self.rankings.by_judge.items(), 2):
+        key = {"experiment": self.key["experiment"], "variant": self.variant, "depth": self.depth}
+        for (name_a, a), (name_b, b) in combinations(self.judges.items(), 2):
             common = [name for name in a.metrics if name in b.metrics]
-            of_a, of_b = (
-                one.values[lists][:, [one.metrics.index(name) for name in common]] for one in (a, b)
-            )
-            both = (a.is_judged & b.is_judged)[lists]
-            effects = self.arms.offline(both, np.hstack([of_a, of_b, of_b - of_a]))
+            of_a, of_b = (one.values[:, [one.metrics.index(name) for name in common]] for one in (a, b))
+            effects = self.arms.differences(a.is_judged & b.is_judged, np.hstack([of_a, of_b, of_b - of_a]))
             for at, metric in enumerate(common):
                 last = 2 * len(common) + at
                 ends = ("favours", "favours_low", "favours_high")

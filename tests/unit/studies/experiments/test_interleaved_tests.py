@@ -21,9 +21,9 @@ from clickassay.core.settings.of_tests import DeclaredTest
 from clickassay.metrics.catalogue import named_measure
 from clickassay.patterns.table import sum_by_key
 from clickassay.studies.experiments.arms import Rankings
-from clickassay.studies.experiments.interleaving import NO_SUM, Drafts, against, by_place
+from clickassay.studies.experiments.interleaving import Drafts, against, by_place
 from clickassay.studies.experiments.log import experiments_of_log, past_tests
-from clickassay.studies.experiments.parts import LogOptions
+from clickassay.studies.experiments.parts import NO_SUM, LogOptions
 
 STORED, DEPTH, FOLDS, TOP = 6, 4, 8, 4
 SETTINGS = load_settings()
