@@ -5,8 +5,8 @@
 
 Carts follow 8% of the clicks, purchases a fifth of the carts, and 2% of the searches have revenue. With
 `--tests` users are in one test by a column, and in one and ten by a table of assignments; of ten also with
-judgments of a tenth of the queries alone. Whole processes run in turn; the pattern table is the same, or the
-benchmark ends.
+judgments of a tenth of the queries alone; and each list is a draft of two rankers, in which a coin decides who
+comes first in each round. Whole processes run in turn; the pattern table is the same, or the benchmark ends.
 """
 
 import argparse
@@ -38,6 +38,8 @@ from benchmarks.lib.patterns import (
 )
 
 CARTS, BOUGHT, PAID = 0.08, 0.2, 0.02
+DRAFTED = 20
+"""Places that have a ranker; no list of the worlds is longer."""
 
 
 def main() -> None:
@@ -81,13 +83,20 @@ def _with_actions(log: Path) -> None:
 
 
 def _with_arms(log: Path) -> None:
-    """Write searches with a variant, the same without one, and assignments, when they are not there."""
-    if (log / "ten.parquet").exists():
+    """Write searches with a variant, with rankers, and with neither, and assignments, if they are not there."""
+    if (log / "teams.parquet").exists():
         return
     searches = pl.scan_parquet(log / "searches.parquet")
     arm = pl.lit("control").append(pl.lit("new")).gather(pl.col("user_id").hash(1) % 2)
     searches.with_columns(variant=arm).sink_parquet(log / "variants.parquet")
     searches.with_columns(shop=arm).sink_parquet(log / "plain.parquet")
+    coins, rounds = pl.col("search_id").hash(2), range(DRAFTED // 2)
+    first = [(coins // 2**number) % 2 for number in rounds]  # the ranker of the first place of each round
+    names = [
+        pl.when(coin == by).then(pl.lit("new")).otherwise(pl.lit("old")) for coin in first for by in (0, 1)
+    ]
+    teams = pl.concat_list(names).list.head(pl.col("results").list.len())
+    searches.with_columns(experiment=pl.lit("mix"), teams=teams).sink_parquet(log / "teams.parquet")
     judgments = pl.read_parquet(log / "judgments.parquet")
     judgments.filter(pl.col("query").hash(1) % 10 == 0).write_parquet(log / "judged.parquet")
     users = searches.select("user_id").unique().collect()
@@ -147,6 +156,7 @@ def _of_tests(log: Path, plain: list[str]) -> Kinds:
     return {
         "no test": (with_searches("plain.parquet"), None),
         "column": (with_searches("variants.parquet"), "no test"),
+        "teams": (with_searches("teams.parquet"), "no test"),
         "one": (with_searches("plain.parquet", *one), "no test"),
         "ten": (with_searches("plain.parquet", *ten), "no test"),
         "no test, judged": (with_searches("plain.parquet", *judged), None),

@@ -14,7 +14,7 @@ Small = NDArray[np.int32]
 Number = TypeVar("Number", bound=np.generic)
 
 _MERGE_ROWS = 300_000
-_WORD_BITS = 64
+WORD_BITS = 64
 
 Words = tuple[Keys, ...]
 
@@ -41,7 +41,7 @@ def order_of_both(first: Rows, second: Rows) -> Rows:
     Values are sorted several times faster than rows: keys and row are one value where they fit into 64 bits.
     """
     of_second, of_row = (int(one).bit_length() for one in (second.max(initial=0), len(first)))
-    if int(first.max(initial=0)).bit_length() + of_second + of_row > _WORD_BITS:
+    if int(first.max(initial=0)).bit_length() + of_second + of_row > WORD_BITS:
         return order_of(first, second)
     keys = (first.astype(np.uint64) << np.uint64(of_second)) | second.astype(np.uint64)
     both = sorted_values((keys << np.uint64(of_row)) | np.arange(len(first), dtype=np.uint64))
@@ -87,7 +87,7 @@ def _in_order(words: Words, sessions: NDArray[Any] | None) -> tuple[Words, Rows 
         return (sorted_values(words[0]),), None
     if sessions is not None and len(words) == 1:
         bits = int(sessions.max(initial=0)).bit_length()
-        if int(words[0].max(initial=0)).bit_length() + bits <= _WORD_BITS:
+        if int(words[0].max(initial=0)).bit_length() + bits <= WORD_BITS:
             both = sorted_values((words[0] << np.uint64(bits)) | sessions.astype(np.uint64))
             return (both >> np.uint64(bits),), (both & np.uint64((1 << bits) - 1)).astype(np.int64)
     order = order_of(*words)
@@ -122,7 +122,7 @@ class WordLayout:
     @property
     def _is_one_word(self) -> bool:
         # numbers of lists have 31 bits, and one more says whether the page was the first
-        return self._fold_bits + self.depth + 32 <= _WORD_BITS
+        return self._fold_bits + self.depth + 32 <= WORD_BITS
 
     def unpacked(self, table: Counted) -> tuple[Rows, Small, Rows]:
         """Return numbers, folds and masks."""

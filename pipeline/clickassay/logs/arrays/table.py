@@ -9,13 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.core.contracts.patterns import ARM_PATTERNS, ARM_USERS, INTERLEAVED, OUTCOMES, SIGNALS
+from clickassay.core.contracts.patterns import ARM_PATTERNS, ARM_USERS, OUTCOMES, SIGNALS
 from clickassay.core.errors import EngineError
 from clickassay.core.numbering import Rows, Small
 from clickassay.logs.arrays.columns import order_of_parts
 from clickassay.logs.arrays.shown import LogTexts, lists_of
 from clickassay.logs.arrays.steps.arms import added_outcomes
 from clickassay.logs.arrays.steps.patterns import ONE, PatternCounts
+from clickassay.logs.arrays.steps.teams import TeamRows
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import configuration_digests, ids_of
 from clickassay.patterns.funnel import LogFunnel
@@ -300,27 +301,31 @@ def _interleaved(parts: Sequence[PatternCounts], configurations: "Configurations
     counts = [part.teams for part in parts if part.teams is not None]
     if not counts:
         return None
-    texts = counts[0].drafts.texts.with_row_index("draft").with_columns(pl.col("draft").cast(pl.Int32))
-    pairs = ranker_pairs(texts, counts[0].layout.depth).sort("experiment", "ranker_a", "ranker_b")
-    signals = pl.Enum(sorted({name for part in counts for name in part.sums}))
-    of_parts = [frame for part in counts for frame in part.frames(configurations.rank, signals)]
-    if not of_parts:
-        return Pieces(lambda: [])
-    rows = pl.concat(of_parts).sort("place")
-    places = range(_PIECE, len(configurations.digests) + _PIECE, _PIECE)
-    ends = np.searchsorted(rows["place"].to_numpy(), places).tolist()
-    key = ["place", *INTERLEAVED.key[4:]]
+    drafts = counts[0].drafts.texts.with_row_index("draft")
+    pairs = ranker_pairs(drafts, counts[0].layout.depth)
+    signals = sorted({name for part in counts for name in part.sums})
+    rows = TeamRows.concat([part.rows(configurations.rank, signals) for part in counts])
+    sections = rows.cut(*order_of_parts(rows.place // _PIECE, len(configurations.digests) // _PIECE))
 
     def pieces() -> Iterator[pl.DataFrame]:
         names = ["experiment", "ranker_a", "ranker_b"]
-        for test, pair in pairs.group_by(names, maintain_order=True):
-            for begin, end in pairwise([0, *ends]):
-                own = rows[begin:end].join(pair, on="draft").group_by(key).agg(pl.col("sessions").sum())
-                own = own.sort(key)
-                digests, place = np.unique(own["place"].to_numpy(), return_inverse=True)
-                ids = ids_of(configurations.digests[digests]).gather(place).alias("configuration_id")
-                of_test = (pl.lit(name).alias(column) for column, name in zip(names, test, strict=True))
-                yield own.drop("place").with_columns(ids, *of_test)
+        for test, pair in pairs.sort(names).group_by(names, maintain_order=True):
+            teams = pair.select("team_a", "team_b").unique().sort("team_a", "team_b").with_row_index("team")
+            own = pair.join(teams, on=["team_a", "team_b"], maintain_order="left")
+            of_drafts = np.full(drafts.height, -1, np.int64)
+            of_drafts[own["draft"].to_numpy()] = own["team"].to_numpy()
+            of_test = (pl.lit(one).alias(column) for column, one in zip(names, test, strict=True))
+            head = teams.select(*of_test, "team_a", "team_b")
+            for section in sections:
+                place, fold, team, signal, mask, sessions = section.by_team(of_drafts)
+                begins = np.diff(place, prepend=-1) > 0
+                ids = ids_of(configurations.digests[place[begins]]).gather(np.cumsum(begins) - 1)
+                columns = [
+                    ids.alias("configuration_id"),
+                    pl.Series("signal", signals, dtype=pl.String).gather(signal),
+                ]
+                counts_of = pl.DataFrame({"fold": fold, "click_mask": mask, "sessions": sessions})
+                yield head[team].hstack(counts_of.with_columns(columns))
 
     return Pieces(pieces)
 

@@ -1,23 +1,24 @@
 """Which ranker gave each result of an interleaved list, and the counts of these sessions."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from clickassay.core.numbering import Growing, Keys, Numbers, Rows, Small
 from clickassay.core.settings import Settings
 from clickassay.core.settings.of_tests import DeclaredTest
-from clickassay.logs.arrays.columns import Flags, Searches
+from clickassay.logs.arrays.columns import Columns, Flags, Searches
 from clickassay.logs.arrays.shown import LogTexts
 from clickassay.logs.arrays.steps.normalise_urls import Texts
 from clickassay.logs.assignments import ends_of_tests
 from clickassay.logs.sql.steps import FIRST_MS, NEVER_MS
 from clickassay.patterns.funnel import TeamRow
-from clickassay.patterns.sums import Sums, WordLayout, counted
+from clickassay.patterns.sums import WORD_BITS, Sums, WordLayout, counted
 
 if TYPE_CHECKING:
     from clickassay.logs.arrays.steps.sessions import Sessions
@@ -177,23 +178,66 @@ class TeamCounts:
         words = self.layout.packed(pairs, searches.bucket.take(rows) % self._folds, masks[place])
         self.sums.setdefault(signal, Sums(self.layout)).add(counted(words))
 
-    def frames(self, rank: Small, signals: pl.Enum) -> Iterator[pl.DataFrame]:
-        """Yield place, draft, fold, signal, click_mask and sessions; they are then no longer held.
+    def rows(self, rank: Small, signals: Sequence[str]) -> "TeamRows":
+        """Return the sessions so far, which are then no longer held.
 
         rank: place of the configuration by list; below 0 for lists that do not count.
-        signals: type of the names of signals.
+        signals: names of all signals, in order.
         """
-        of_signals = (
-            (name, table) for name, sums in self.sums.items() for table in sums.tables(drained=True)
-        )
-        for signal, table in of_signals:
-            pairs, folds, masks = self.layout.unpacked(table)
-            columns = {
-                "place": rank.take(self._list.values.take(pairs)),
-                "draft": self._draft.values.take(pairs),
-                "fold": folds,
-                "click_mask": masks,
-                "sessions": table.sessions.astype(np.int64),
-            }
-            frame = pl.DataFrame(columns).with_columns(signal=pl.lit(signal, signals))
-            yield frame.filter(pl.col("place") >= 0)
+        of_parts = [TeamRows.empty()]
+        for name, sums in self.sums.items():
+            for table in sums.tables(drained=True):
+                pairs, folds, masks = self.layout.unpacked(table)
+                places = rank.take(self._list.values.take(pairs))
+                of_part = TeamRows(
+                    place=places,
+                    draft=self._draft.values.take(pairs),
+                    fold=folds.astype(np.uint16),
+                    signal=np.full(len(pairs), signals.index(name), np.uint16),
+                    mask=masks,
+                    sessions=table.sessions,
+                )
+                of_parts.append(of_part.take(np.flatnonzero(places >= 0)))
+        return TeamRows.concat(of_parts)
+
+
+@dataclass(frozen=True)
+class TeamRows(Columns):
+    """Sessions by place of the configuration, draft, fold, signal and mask; rows may be alike."""
+
+    place: Small
+    draft: Small
+    fold: NDArray[np.uint16]
+    signal: NDArray[np.uint16]
+    mask: Rows
+    sessions: NDArray[Any]
+
+    @classmethod
+    def empty(cls) -> Self:
+        """Return no row."""
+        small, tiny = np.zeros(0, np.int32), np.zeros(0, np.uint16)
+        return cls(small, small, tiny, tiny, np.zeros(0, np.int64), np.zeros(0, np.uint8))
+
+    def by_team(self, teams: Rows) -> tuple[Rows, ...]:
+        """Return place, fold, team, signal, mask and sessions, added up and in this order.
+
+        teams: of each draft a number, 0 or more; below 0 for drafts that are left out.
+        """
+        team = teams.take(self.draft)
+        own = self.take(np.flatnonzero(team >= 0))
+        keys: list[Rows] = [key.astype(np.int64) for key in (own.fold, team[team >= 0], own.signal)]
+        sizes = [int(key.max(initial=0)) + 1 for key in keys]
+        head: Rows = own.place.astype(np.int64)
+        for key, size in zip(keys, sizes, strict=True):
+            head = head * size + key
+        bits = int(own.mask.max(initial=0)).bit_length()
+        is_one = int(head.max(initial=0)).bit_length() + bits <= WORD_BITS
+        heads, masks = head.astype(np.uint64), own.mask.astype(np.uint64)
+        words = ((heads << np.uint64(bits)) | masks,) if is_one else (heads, masks)
+        table = counted(words, own.sessions)
+        head = (table.words[0] >> np.uint64(bits) if is_one else table.words[0]).astype(np.int64)
+        columns = [table.sessions, (table.words[-1] & np.uint64((1 << bits) - 1)).astype(np.int64)]
+        for size in reversed(sizes):
+            head, key = np.divmod(head, size)
+            columns.append(key)
+        return head, *reversed(columns)
