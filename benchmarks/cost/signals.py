@@ -4,9 +4,9 @@
                                       [--tests] [--engine NAME] [-- OPTION …]
 
 Carts follow 8% of the clicks, purchases a fifth of the carts, and 2% of the searches have revenue. With
-`--tests` users are in one test by a column, and in one and ten by a table of assignments; of ten also with
-judgments of a tenth of the queries alone; and each list is a draft of two rankers, in which a coin decides who
-comes first in each round. Whole processes run in turn; the pattern table is the same, or the benchmark ends.
+`--tests` users are in one test by a column, and in one and ten by a table of assignments, of ten also with
+judgments of a tenth of the queries alone; or each list is a draft of two rankers, where a coin decides who comes
+first in each round. Whole processes run in turn; the pattern table is the same, or the benchmark ends.
 """
 
 import argparse
@@ -83,7 +83,7 @@ def _with_actions(log: Path) -> None:
 
 
 def _with_arms(log: Path) -> None:
-    """Write searches with a variant, with rankers, and with neither, and assignments, if they are not there."""
+    """Write searches with a variant, with rankers and with neither, and assignments, if not there."""
     if (log / "teams.parquet").exists():
         return
     searches = pl.scan_parquet(log / "searches.parquet")

@@ -18,7 +18,8 @@ def ranker_pairs(drafts: pl.DataFrame, depth: int) -> pl.DataFrame:
     drafts: draft (a number), experiment, teams: the ranker of each place; null and '' = none.
     depth: places that masks have.
 
-    Returns draft, and experiment, ranker_a, ranker_b, team_a, team_b as `INTERLEAVED` has them.
+    Returns draft, pair_nr (in the order of experiment and rankers), and experiment, ranker_a, ranker_b, team_a,
+    team_b as `INTERLEAVED` has them.
 
     Raises InputError if there are too many rankers.
     """
@@ -38,4 +39,6 @@ def ranker_pairs(drafts: pl.DataFrame, depth: int) -> pl.DataFrame:
     pairs = teams.join(others, on=key).filter(pl.col("ranker_a") < pl.col("ranker_b"))
     alone = teams.filter(pl.len().over("draft") == 1)
     alone = alone.with_columns(ranker_b=pl.lit(""), team_b=pl.lit(0, pl.Int64)).select(pairs.columns)
-    return pl.concat([pairs, alone])
+    every = pl.concat([pairs, alone])
+    number = pl.struct("experiment", "ranker_a", "ranker_b").rank("dense").cast(pl.Int64)
+    return every.with_columns(pair_nr=number)

@@ -1,5 +1,5 @@
--- one row per experiment and list of rankers, in the order of results, that usable searches name: as a text, and
--- whether there is an experiment
+-- one row per experiment and list of rankers, in the order of results, that usable searches name: as a text and a
+-- number, which are equal where nothing but an empty name differs, and whether there is an experiment
 WITH examples AS (
     -- the ids first: then the texts of few searches are read
     SELECT
@@ -24,6 +24,7 @@ named AS (
 SELECT
     teams_fp,
     min(draft) AS draft,
+    min(min(teams_fp)) OVER (PARTITION BY min(draft)) AS draft_nr,
     min(experiment) AS experiment,
     min(teams) AS teams,
     coalesce(min(experiment), '') <> '' AS has_test

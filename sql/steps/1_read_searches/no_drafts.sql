@@ -2,6 +2,7 @@
 SELECT
     teams_fp,
     experiment AS draft,
+    teams_fp AS draft_nr,
     experiment,
     teams,
     FALSE AS has_test

@@ -1,20 +1,15 @@
 -- one row per session on the first page of a query that is kept whose first search names rankers, while their test
 -- lasts: these rankers, and why the session does not count, if it does not
-WITH of_searches AS (
+WITH later AS (
     SELECT
         p.first_nr,
-        coalesce(d.draft, '') AS draft
+        min(coalesce(d.draft_nr, -1)) AS lowest_nr,
+        max(coalesce(d.draft_nr, -1)) AS highest_nr
     FROM session_searches AS p
     INNER JOIN searches_read AS r ON p.row_nr = r.row_nr
     LEFT JOIN draft_texts AS d ON r.teams_fp = d.teams_fp AND r.teams_fit AND d.has_test
-    WHERE r.page = 1
-),
-
-differing AS (
-    SELECT first_nr
-    FROM of_searches
-    GROUP BY first_nr
-    HAVING min(draft) <> max(draft)
+    WHERE r.page = 1 AND p.row_nr <> p.first_nr
+    GROUP BY p.first_nr
 )
 
 SELECT
@@ -25,14 +20,14 @@ SELECT
     s.is_open,
     r.teams_fp,
     CASE
-        WHEN d.first_nr IS NOT NULL THEN 'searches differ in teams'
+        WHEN o.lowest_nr <> x.draft_nr OR o.highest_nr <> x.draft_nr THEN 'searches differ in teams'
         WHEN l.delivered_urls IS NOT NULL THEN 'a result is shown again'
     END AS fault
 FROM sessions AS s
 INNER JOIN searches_read AS r ON s.first_nr = r.row_nr
 INNER JOIN draft_texts AS x ON r.teams_fp = x.teams_fp AND r.teams_fit AND x.has_test
 LEFT JOIN test_spans AS t ON x.experiment = t.experiment
-LEFT JOIN differing AS d ON s.first_nr = d.first_nr
+LEFT JOIN later AS o ON s.first_nr = o.first_nr
 LEFT JOIN list_texts AS l ON s.list_fp = l.list_fp
 WHERE
     s.page = 1 AND r.is_kept

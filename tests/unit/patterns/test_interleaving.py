@@ -15,7 +15,7 @@ def rows_of(*teams, depth=3):
     pairs = ranker_pairs(frame, depth).with_columns(
         configuration_id=pl.format("c{}", "draft"), fold=0, signal=pl.lit("click"), click_mask=1, sessions=1
     )
-    return INTERLEAVED.canonical(pairs.drop("draft"))
+    return INTERLEAVED.canonical(pairs.drop("draft", "pair_nr"))
 
 
 def told(rows):
