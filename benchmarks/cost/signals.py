@@ -5,8 +5,8 @@
 
 Carts follow 8% of the clicks, purchases a fifth of the carts, and 2% of the searches have revenue. With
 `--tests` users are in one test by a column, and in one and ten by a table of assignments, of ten also with
-judgments of a tenth of the queries alone; or each list is a draft of two rankers, where a coin decides who comes
-first in each round. Whole processes run in turn; the pattern table is the same, or the benchmark ends.
+judgments of a tenth of the queries alone; or each list is a draft of two rankers, and a coin decides in each
+round who comes first. Whole processes run in turn; the pattern table is the same, or the benchmark ends.
 """
 
 import argparse

@@ -18,8 +18,8 @@ def ranker_pairs(drafts: pl.DataFrame, depth: int) -> pl.DataFrame:
     drafts: draft (a number), experiment, teams: the ranker of each place; null and '' = none.
     depth: places that masks have.
 
-    Returns draft, pair_nr (in the order of experiment and rankers), and experiment, ranker_a, ranker_b, team_a,
-    team_b as `INTERLEAVED` has them.
+    Returns draft, pair_nr (in the order of experiment and rankers), and experiment, ranker_a, ranker_b,
+    team_a, team_b as `INTERLEAVED` has them.
 
     Raises InputError if there are too many rankers.
     """
