@@ -1,17 +1,15 @@
-"""Logs of A/B tests: what was planted is known, and the tables of arms are counted from it by themselves."""
+"""Small logs of A/B tests with several treatments or judges: what was planted is known."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.patterns import ARM_OUTCOMES, ARM_PATTERNS, ARM_USERS, ARMS
 from clickassay.core.settings import load_settings
 from clickassay.inputs.frames import Frame
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
-from clickassay.patterns.digests import configuration_id, digests_of_texts
 
 K, DAYS, FOLDS = 5, 7, 16
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -33,7 +31,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class World:
-    """A log with tests, its judgments, and its pattern table with the tables of arms."""
+    """A log with tests, its judgments, and its pattern table."""
 
     searches: pl.DataFrame
     clicks: pl.DataFrame
@@ -88,12 +86,11 @@ def arm_world(*tests, seed=0, queries=60, judges=("",), **settings):
         if one["mask"] >> at & 1
     ]
     clicks = pl.DataFrame(clicks, schema=["search_id", "timestamp", "url"], orient="row")
-    searches = sessions.drop("mask", "experiment", "variant")
+    searches = sessions.drop("mask")
     table = log_to_patterns(
         Sources(Frame(searches), Frame(clicks)), load_settings(depth=[K], folds=FOLDS, **settings)
     )
-    arms = arm_tables(sessions)
-    return World(sessions.drop("mask"), clicks, judged(grades, judges), replace(table, **arms))
+    return World(searches, clicks, judged(grades, judges), table)
 
 
 def rankings(rng, better, unjudged, base, grades):
@@ -119,26 +116,3 @@ def judged(grades, judges):
             )
     frame = pl.DataFrame(rows)
     return frame if judges != ("",) else frame.drop("judge")
-
-
-def arm_tables(sessions):
-    """Return the tables of arms of sessions, one search each, counted by themselves."""
-    ids = {
-        (query, *results): configuration_id("all", query, results)
-        for query, results in sessions.select("query", "results").rows()
-    }
-    digests = digests_of_texts(sessions["user_id"])
-    rows = sessions.with_columns(
-        pl.Series("fold", digests % FOLDS), pl.Series("digest", digests.astype(np.uint64)),
-        pl.Series("configuration_id", [ids[q, *r] for q, r in sessions.select("query", "results").rows()]),
-        click_mask="mask", day=pl.col("timestamp").dt.date(), signal=pl.lit("click"),
-    )  # fmt: skip
-
-    def counted(form):
-        return form.canonical(rows.group_by(form.key).agg(sessions=pl.len()))
-
-    users = rows.select("experiment", "variant", "digest").unique()
-    return {
-        "arms": counted(ARMS), "arm_outcomes": ARM_OUTCOMES.empty(), "arm_patterns": counted(ARM_PATTERNS),
-        "arm_users": ARM_USERS.canonical(users),
-    }  # fmt: skip
