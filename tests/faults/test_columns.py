@@ -24,6 +24,8 @@ MISTYPED = [
         for value in (FLOAT, pl.lit("a"), pl.lit('["a"]'), pl.concat_list(FLOAT))
     ),
     ("searches", "results", pl.concat_list(pl.struct(a=1))),
+    *(("searches", "teams", value) for value in (FLOAT, FLAG, pl.lit("a"), pl.lit('["a", "b", "a"]'))),
+    *(("searches", "teams", pl.concat_list(value)) for value in (FLOAT, FLAG, pl.struct(a=1))),
     *(("searches", "market", value) for value in (FLOAT, FLAG)),
     *(("searches", "page", value) for value in (FLOAT, pl.lit("1"))),
     *(("clicks", "search_id", value) for value in (FLOAT, FLAG)),

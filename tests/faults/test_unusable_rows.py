@@ -1,5 +1,6 @@
 """Rows that cannot be used: a few are counted by reason and the run goes on, many stop it."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -219,3 +220,77 @@ def test_a_list_of_10_000_results_is_cut(tmp_path):
     tiny.counted(log)
     stored = pl.read_parquet(log.out / "configurations.parquet")
     assert stored["results"].list.len().max() == 3
+
+
+# ---- rankers of interleaved lists ------------------------------------------------------------------
+
+DRAFT = ["a", "b", "a"]
+ENGINES = [(), ("--engine", "duckdb")]
+
+
+def drafted(teams, test="mix"):
+    """Return searches of a test, of which the first has other teams."""
+    rows = tiny.searches()
+    texts = pl.Series("teams", [teams, *[DRAFT] * (rows.height - 1)], dtype=pl.List(pl.String))
+    return rows.with_columns(texts, pl.Series("experiment", [test, *["mix"] * (rows.height - 1)]))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("teams", "test", "reason"),
+    [
+        ([*DRAFT, "b"], "mix", "another number than results"),
+        (["a"], "mix", "another number than results"),
+        (DRAFT, "", "null experiment"),
+        (DRAFT, None, "null experiment"),
+    ],
+)
+def test_a_few_teams_of_no_use_are_counted_and_many_stop_the_run(tmp_path, teams, test, reason, engine):
+    log = tiny.write_log(tmp_path, searches=drafted(teams, test))
+    tiny.refused(log, f"teams: 1 of 24 rows are unusable (1 with {reason})", "--max-rejected")
+    counts = tiny.counted(log, *FEW, *engine)
+    assert counts["teams", "read", ""] == 24
+    assert counts["teams", "rejected", reason] == 1
+    assert counts["interleaved", "kept", ""] == counts["teams", "kept", ""] == 23
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("teams", [None, [], [None] * 3, ["", None, ""], [""] * 4])
+def test_searches_that_name_no_ranker_are_in_no_interleaved_test(tmp_path, teams, engine):
+    counts = tiny.counted(tiny.write_log(tmp_path, searches=drafted(teams)), *engine)
+    assert counts["searches", "kept", ""] == 24
+    assert (
+        counts["interleaved", "kept", ""] == counts["teams", "kept", ""] == counts["teams", "read", ""] == 23
+    )
+
+
+def test_of_three_rankers_in_a_list_each_two_are_compared(tmp_path):
+    log = tiny.write_log(tmp_path, searches=drafted(["a", "b", "c"]))
+    assert tiny.counted(log)["interleaved", "kept", ""] == 24
+    pairs = pl.read_parquet(log.out / "interleaved.parquet").group_by("ranker_a", "ranker_b").len()
+    assert sorted(pairs.rows()) == [("a", "b", 24), ("a", "c", 1), ("b", "c", 1)]
+
+
+def test_numbers_are_names_of_rankers(tmp_path):
+    rows = tiny.searches().with_columns(teams=pl.concat_list(pl.lit(2), pl.lit(10), pl.lit(2)), experiment=9)
+    log = tiny.write_log(tmp_path, searches=rows)
+    assert tiny.counted(log)["interleaved", "kept", ""] == 24
+    found = pl.read_parquet(log.out / "interleaved.parquet")
+    assert found.select("experiment", "ranker_a", "ranker_b").unique().rows() == [("9", "10", "2")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("text", ["a,b,a", "[a, b, a]", '["a", 1.5, true]', "{}", "a"])
+def test_cells_of_teams_are_arrays_or_are_told(tmp_path, text, engine):
+    rows = drafted(DRAFT)
+    cells = (
+        pl.Series(name, [json.dumps(one) for one in rows[name].to_list()]) for name in ("results", "teams")
+    )
+    first = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(text)).otherwise("teams").alias("teams")
+    rows.with_columns(cells).with_columns(first).write_csv(tmp_path / "searches.csv")
+    log = tiny.write_log(tmp_path, searches=tmp_path / "searches.csv")
+    told = 'cannot be read: write a list as a JSON array, e.g. ["a", "b"].'
+    tiny.refused(log, "teams: 1 of 24 rows are unusable (1 with another number than results)", text[:3], told)
+    counts = tiny.counted(log, *FEW, *engine)
+    assert counts["teams", "rejected", "another number than results"] == 1
+    assert counts["interleaved", "kept", ""] == 23

@@ -16,7 +16,7 @@ from clickassay.core.errors import InputError, RejectedRowsError
 from clickassay.core.files.output import is_disk_full
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import sentence
-from clickassay.inputs.columns import CANONICAL, IGNORED_BY, Wanted
+from clickassay.inputs.columns import CANONICAL, IGNORED_BY, TEAMS, Wanted
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
 from clickassay.inputs.sources.fingerprint import (
     FileFingerprint,
@@ -198,6 +198,8 @@ def _column(what: str, part: Part, want: Wanted, wide: frozenset[str], time_zone
         )
     if want.kind == "id" and want.name in wide:
         canonical = canonical.cast(pl.String)
+    if want.name == TEAMS and dtype == pl.String:  # text that is no list has another number than results
+        canonical = canonical.fill_null(pl.when(column != "").then(pl.concat_list(column)))
     return canonical.alias(want.name)
 
 
@@ -310,10 +312,12 @@ def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iter
 def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRowsError:
     """Return the error with the first value of each column that could not be read, if it is about them."""
     text = str(error)
+    source = text.partition(":")[0]
     for table in tables:
-        if not text.startswith(f"{table.what}:"):
+        wanted = CANONICAL.get(table.what, ())
+        if source not in (table.what, *(want.name for want in wanted if want.name == TEAMS)):
             continue
-        for unread in table.unread(CANONICAL.get(table.what, ())):
+        for unread in table.unread([want for want in wanted if (want.name == TEAMS) == (source == TEAMS)]):
             text = text.replace(f"with null {unread.column}", f"with {unread.column} that cannot be read")
             text = f"{text} {sentence(str(unread))}"
     return RejectedRowsError(text)
