@@ -173,9 +173,12 @@ class ShownRows:
         before *= 2
         before += 1
         keys = self._sums(results * before.view(np.uint64))[usable]
-        numbers = lists.numbers_of(keys, tops, lambda rows: self._lists("url", listed, usable[rows]))
+        numbers = lists.numbers_of(
+            keys, tops, lambda rows: self._lists(self.rows["url"], listed, usable[rows])
+        )
         if has_teams:
-            found = found.with_columns(self._lists("team", listed, np.arange(len(self.at))).alias(TEAMS))
+            teams = self._lists(self._team(), listed, np.arange(len(self.at)))
+            found = found.with_columns(teams.alias(TEAMS))
         return found[usable].with_columns(results=pl.Series(numbers)).to_arrow(compat_level=NO_COPY), counts
 
     def _sums(self, values: Keys) -> Keys:
@@ -203,11 +206,23 @@ class ShownRows:
         among[searches] = True
         return among[self.search]
 
-    def _lists(self, column: str, listed: Bools, searches: Integers) -> pl.Series:
+    def _team(self) -> pl.Series:
+        """Return the ranker of each row; none where the rows of a result differ, whatever their order."""
+        team = self.rows["team"]
+        if not self.repeated.any():
+            return team
+        result = np.cumsum(~self.repeated) - 1
+        again = np.flatnonzero(np.isin(result, result[self.repeated]))
+        places = self._rows(again)
+        named = pl.DataFrame({"result": result[again], "team": team[places], "row": places})
+        differing = named.filter(pl.col("team").n_unique().over("result") > 1)
+        return team.scatter(differing["row"], None)
+
+    def _lists(self, column: pl.Series, listed: Bools, searches: Integers) -> pl.Series:
         """Return the texts of a column for the results of searches, which are in order."""
         places = np.flatnonzero(listed & self._are_among(searches))
         sizes = np.bincount(self.search[places], minlength=len(self.at))[searches]
-        texts = self.rows[column][self._rows(places)].to_arrow(compat_level=NO_COPY)
+        texts = column[self._rows(places)].to_arrow(compat_level=NO_COPY)
         ends = pl.Series(np.cumsum(np.append(0, sizes)))  # an array of NumPy makes Arrow import pandas
         return pl.Series(pa.LargeListArray.from_arrays(ends.to_arrow(), texts))
 

@@ -224,6 +224,21 @@ def test_rankers_of_results_lie_in_lists_as_the_results_do(tmp_path_factory, tea
     assert {row[0]: row[2] for row in found.iter_rows()} == {n: len(some) for n, some in enumerate(teams)}
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("together", [False, True])
+def test_a_result_of_two_rankers_has_none_whatever_the_order_of_rows(tmp_path, turned, together):
+    rows = [
+        shown(number, place, f"d{place}", clicked=True, team=team, experiment="t")
+        for number in range(2)
+        for place, team in ((1, "a"), (2, "b"), (2, "c"), (3, "a"), (3, "a"), (4, None), (4, "b"))
+    ]
+    rows = sorted(rows[::-1] if turned else rows, key=lambda row: row["search_id"] if together else 0)
+    pl.DataFrame(rows, infer_schema_length=None).write_parquet(tmp_path / "shown.parquet")
+    with scratch():
+        half = open_log(Sources(tmp_path / "shown.parquet"), Settings()).searches
+        assert half.frame.select("teams").collect()["teams"].to_list() == [["a", None, "a", None]] * 2
+
+
 def write(folder, rows, name="shown.parquet"):
     pl.DataFrame(rows).write_parquet(folder / name)
     return folder / name
