@@ -153,10 +153,7 @@ def _type_of(kind: Any) -> Any:  # noqa: ANN401 - a type
 
 
 def asked(function: Callable[..., R], given: Mapping[str, Any], *first: Any, **more: Any) -> R:  # noqa: ANN401
-    """Call a function of Python with what options gave; what they did not give has its default there.
-
-    first: its first arguments.
-    """
+    """Call a function of Python with its first arguments and what options gave; the rest has its defaults."""
     plain: Callable[..., R] = inspect.unwrap(function)
     return plain(*first, **{name: one for name, one in given.items() if one is not None}, **more)
 

@@ -85,12 +85,7 @@ _RANGES = {"equal": (0, 1), "mean_difference": FREE}
 
 
 def confusion(names: tuple[str, str], pair: pl.DataFrame) -> pl.DataFrame:
-    """Count how often one judge gave one grade and another judge another to the same result.
-
-    pair: market, grade_a and grade_b of the results that both judged.
-
-    Returns rows of contracts.judges.CONFUSION, in any order.
-    """
+    """Count pairs of grades (market, grade_a, grade_b) of the results that both judged: CONFUSION."""
     counts = pair.group_by("market", "grade_a", "grade_b").agg(rows=pl.len().cast(pl.Int64))
     return _rows_of(CONFUSION, counts.with_columns(**_same(judge_a=names[0], judge_b=names[1])))
 

@@ -82,9 +82,7 @@ class _Kind(Generic[Part]):
 def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
     """Test the changes of all weighted correlations between two samples by leaving out units, and users.
 
-    a, b: samples of the first and second run with the same C click and E offline metrics.
-    folds: the same without each fold of users.
-
+    a, b: samples with the same C click and E offline metrics; folds: the same without each fold of users.
     Returns the C E changes in row-major order.
     """
     return _changes((a, b), (_weighted(a), _weighted(b)), folds)
@@ -222,10 +220,7 @@ def _centre(sample: Sample) -> tuple[Floats, Floats]:
 
 
 def _moments(sample: Sample, centre: tuple[Floats, Floats], *, products: bool = True) -> _Contributions:
-    """Return `weighted.query_moments` around a centre that all parts of a run share.
-
-    Without products all metrics count as click metrics.
-    """
+    """Return `weighted.query_moments` around a common centre; without products, all as click metrics."""
     y, x = (
         without_rounding(np.ascontiguousarray((values - mean).T), np.abs(values).max(axis=0)[:, None])
         for values, mean in zip((sample.click_values, sample.editorial_values), centre, strict=True)

@@ -97,10 +97,7 @@ def _named(attributes: pl.DataFrame) -> pl.DataFrame:
 
 
 def groups_of(queries: pl.DataFrame, attributes: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the queries (market, query) that have a group, with its name in the column `query_group`.
-
-    Raises InputError if a query has two groups, or groups have no text form.
-    """
+    """Return the queries (market, query) with a `query_group`; InputError if one has two, or no text."""
     columns = {"market": pl.String, "query": pl.String, "query_group": pl.String}
     if attributes is None or not has_groups(attributes):
         return pl.DataFrame(schema=columns)

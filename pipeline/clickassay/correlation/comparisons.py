@@ -238,10 +238,7 @@ def queries_needed(
 
 
 def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
-    """Return how many errors wide a difference is that a test detects: t(1 - alpha/2) + z(power).
-
-    t has the degrees of freedom of the spread.
-    """
+    """Return how many errors wide a detected difference is: t(1 - alpha/2), by its degrees, + z(power)."""
     return stdtrit(spread.degrees_of_differences, 1 - alpha / 2) + ndtri(power)
 
 

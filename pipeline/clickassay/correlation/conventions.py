@@ -71,10 +71,7 @@ def same_values(values: Floats, one: int, other: int) -> bool:
 
 
 def change(before: tuple[float, ...], after: tuple[float, ...]) -> str | None:
-    """Return how sign or significance of a difference (value, low, high) changes; None where neither does.
-
-    A difference is beyond noise where its interval does not hold 0.
-    """
+    """Return how sign or significance of a difference (value, low, high) changes; None where neither does."""
     was_significant, is_significant = (low > 0 or high < 0 for _, low, high in (before, after))
     if was_significant != is_significant:
         return "beyond noise now" if is_significant else "no longer beyond noise"
@@ -272,12 +269,7 @@ def conventions_table(
 
 
 def distinct(rows: Integers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find equal rows.
-
-    rows: (N, K) whole numbers.
-
-    Returns the first row of each of the D kinds of rows, and the kind of each of the N rows, 0..D - 1.
-    """
+    """Return the first row of each of the D kinds of (N, K) rows, and the kind 0..D - 1 of each row."""
     packed, kinds = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T.astype(np.int64):
         digits = column - column.min(initial=0)

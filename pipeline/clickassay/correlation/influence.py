@@ -60,10 +60,7 @@ def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 
 
 def within_influence(place: QueryGroups) -> pl.DataFrame:
-    """Find the queries whose removal moves each correlation within queries most.
-
-    Returns rows of contracts.correlation.WITHIN_INFLUENCE; otherwise as `influence`.
-    """
+    """Find the queries whose removal moves each correlation within queries most: WITHIN_INFLUENCE."""
     groups = place.groups
     sums = groups.by_unit(np.ones(len(groups.units), np.bool_))
     if len(sums) < 2:

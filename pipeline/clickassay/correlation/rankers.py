@@ -69,8 +69,7 @@ def monte_carlo_correlations(deltas: Floats, n_clicks: int) -> Correlations:
 def ranker_differences(within: Within, *, iterations: int, rng: np.random.Generator) -> Floats:
     """Return the (iterations, C + E) differences between engines A and B of the means over the queries.
 
-    Per iteration every query gives two different configurations, drawn uniformly, one to engine A and one to
-    engine B. The same draws serve all metrics.
+    Every query gives each engine another of its configurations, drawn uniformly, the same for all metrics.
     """
     deltas = np.zeros((iterations, within.values.shape[1]))
     order = np.argsort(within.sizes, kind="stable")  # a block has queries of about the same size

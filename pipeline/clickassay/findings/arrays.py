@@ -17,10 +17,7 @@ from clickassay.metrics.scoring import measured_clicks
 
 @dataclass(frozen=True)
 class GradedSample:
-    """A sample of a finished run, and the (N, k) grades of its configurations.
-
-    The click entropy of its queries is NaN, as no table of a run has it.
-    """
+    """A run's sample, and its (N, k) grades; click entropy is NaN, as no table of a run has it."""
 
     sample: Sample
     grades: Integers

@@ -125,10 +125,7 @@ def _upper(lead: Lead) -> float:
 
 
 def _own_upper(lead: Lead) -> float:
-    """Return the upper end of the plain 95% CI; infinite where there is none.
-
-    That all are below a bound needs no family: the one that comes nearest is wrongly below in 2.5% at most.
-    """
+    """Return the upper end of the plain 95% CI, else infinity: that all are below a bound needs no family."""
     return math.inf if lead.estimate.high is None else lead.estimate.high
 
 

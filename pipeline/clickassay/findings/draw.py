@@ -70,10 +70,7 @@ class Findings:
 
 
 def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
-    """Draw the verdict, the three findings and the decision from the tables of a run.
-
-    `rng` draws what share of influence a few queries have by chance.
-    """
+    """Draw verdict, findings and decision from a run; `rng` draws the share of influence by chance."""
     wrong = fired(run.frames["health"])
     if run.headline is None:
         return _nothing_kept(run, wrong)

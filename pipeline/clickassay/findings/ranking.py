@@ -238,10 +238,7 @@ class Ranking:
         )
 
     def partials(self, baseline: str, names: Iterable[str]) -> dict[str, tuple[Estimate, float]]:
-        """Return what metrics add to a baseline, and p-values of nothing, Holm's over them.
-
-        Only of `MIN_QUERIES` or more, and not where all lists changed at one moment.
-        """
+        """Return what metrics add to a baseline, with Holm's p-values; none where it cannot be told."""
         leads = {name: self.lead(name, baseline) for name in names}
         known = {
             name: (lead.partial, _number(lead.partial_p_value))
@@ -391,10 +388,7 @@ def _minus(number: float | None) -> float | None:
 
 
 def prefers_the_same(correlation: float) -> float:
-    """Return how often a metric picks the ranking that users prefer, 0..1: 1/2 + asin(r)/pi (method 8.2).
-
-    For differences that are jointly normal.
-    """
+    """Return the share 1/2 + asin(r)/pi of pairs that a metric orders as users do, if normal (method 8.2)."""
     return 0.5 + math.asin(max(-1.0, min(1.0, correlation))) / math.pi
 
 
@@ -436,10 +430,7 @@ class Deciding:
 
 
 def deciding(run: Run, sample: SampleKey) -> Deciding:
-    """Return the question that decides about a sample, by all markets together where they answer it.
-
-    Fewer than `MIN_QUERIES` queries with two judged lists cannot compare rankings.
-    """
+    """Return the deciding question, of all markets together: rankings need `MIN_QUERIES` with two lists."""
     together = replace(sample, market=EVERY)
     return deciding_in(run, together if together in run.places else sample, sample)
 

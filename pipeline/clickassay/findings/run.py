@@ -139,10 +139,7 @@ class Run:
         return self.tables["statistics"].height
 
     def key(self, wanted: SampleChoice = ANY_SAMPLE) -> SampleKey:
-        """Choose a sample that has judged configurations: of several, the largest.
-
-        Raises ReportError if there is none such.
-        """
+        """Choose a sample that has judged configurations, the largest; ReportError if there is none."""
         kept = self.tables["statistics"].filter(pl.col("n_sessions") > 0)
         samples = wanted.rows(kept)
         if samples.is_empty():
@@ -231,10 +228,7 @@ class Run:
         return self.tables["correlations"]["click_metric"].unique().to_list()
 
     def of_click(self, lists: pl.DataFrame, click: str) -> pl.DataFrame:
-        """Return rows of `configurations` with the sessions that a click metric is a mean of as n_sessions.
-
-        Of a rating these are the sessions that rated, and lists without any are left out.
-        """
+        """Return `configurations` with a click metric's own n_sessions: of a rating, those that rated."""
         if click not in self.settings.ratings:
             return lists
         own = self.tables["outcomes"].filter(outcome=click).group_by("configuration_id")
@@ -260,10 +254,7 @@ class Run:
         return str(named_measure(str(given)))
 
     def click_named(self, text: str) -> str:
-        """Return a click metric as tables name it: also one named by an action or an outcome of the run.
-
-        Raises SettingsError if it cannot be a click metric, is both, or is IPS, which compares nothing.
-        """
+        """Return a click metric, action or outcome as tables name it; SettingsError if none, both or IPS."""
         name = click_metric_named(text)
         refuse_ips(name)
         known = name in (*self.signals, *self.outcomes)
@@ -290,10 +281,7 @@ class Run:
     # ---- parts of a table ----
 
     def file(self, table: str) -> Path:
-        """Return the file of a table of a run that lies in a folder.
-
-        Raises ReportError if it is missing.
-        """
+        """Return the file of a table of a run in a folder; ReportError if it is missing."""
         file = self.folder / f"{table}.parquet"
         if not file.is_file():
             raise _no_run(self.folder, file.name)
@@ -309,10 +297,7 @@ class Run:
         return self.collect(self.scan(table).limit(0)).columns
 
     def collect(self, rows: pl.LazyFrame) -> pl.DataFrame:
-        """Read rows of a query on `scan`.
-
-        Raises ReportError if a file is broken.
-        """
+        """Read rows of a query on `scan`; ReportError if a file is broken."""
         try:
             return rows.collect()
         except READ_ERRORS as error:

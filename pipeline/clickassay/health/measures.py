@@ -187,10 +187,7 @@ _ENOUGH_SEARCHES = 20
 
 
 def time_numbers(searches: pl.LazyFrame, idle_ms: int) -> Numbers:
-    """Return how searches follow each other in time.
-
-    searches: search_id, user_id, timestamp (ms since 1970, UTC): usable searches.
-    """
+    """Return how usable searches (search_id, user_id, timestamp in ms since 1970, UTC) follow each other."""
     rows = searches.select("search_id", "user_id", "timestamp").unique().sort("user_id", "timestamp")
     gap = pl.col("timestamp").diff().filter(pl.col("user_id") == pl.col("user_id").shift())
     counts = rows.select(
@@ -317,10 +314,7 @@ def judgment_numbers(grades: pl.Series, max_grade: int) -> Numbers:
 
 
 def alike_numbers(queries: int, groups: pl.DataFrame) -> Numbers:
-    """Return how many of so many judged queries are near-duplicates.
-
-    groups: query, group: of `judgments.alike.groups_of_queries`.
-    """
+    """Return how many of so many judged queries are near-duplicates, by `groups_of_queries`."""
     names = ("with_judgments", "near_duplicates", "groups")
     return dict(zip(names, (queries, groups.height, groups["group"].n_unique()), strict=True))
 
@@ -474,10 +468,7 @@ def _url_example(pairs: JudgedLog) -> str:
 
 
 def attribute_numbers(attributes: pl.DataFrame, queries: pl.DataFrame, lists: LogLists) -> Numbers:
-    """Return whether attributes are of queries of the log.
-
-    attributes: columns query, perhaps market, and the attributes; queries in normal form.
-    """
+    """Return whether attributes (query, perhaps market, and others) are of queries of the log."""
     key = [name for name in ("market", "query") if name in attributes.columns]
     named = attributes.select(key).unique()
     unseen = named.join(queries, on=key, how="anti")

@@ -52,11 +52,7 @@ def _shown(name: object) -> str:
 
 
 def rank_findings(what: str, rows: pl.DataFrame, *, decides: str) -> Iterator[str]:
-    """Yield sentences where ranks and scores of lists contradict each other.
-
-    rows: query, rank (null = none), score: the rows of all lists.
-    decides: ``score`` or ``rank``: by which of them the lists are ordered.
-    """
+    """Yield where ranks (null = none) and scores of lists contradict each other; `decides`: score or rank."""
     ranked = rows.drop_nulls("rank").sort("query", "rank", maintain_order=True)
     before = ranked.select("query", "rank", "score").shift(1)
     steps = ranked.select(

@@ -150,11 +150,7 @@ def are_impressions(names: Collection[str]) -> bool:
 
 
 def arrow_schema(columns: Sequence[Wanted], *optional: str, **types: Any) -> Any:  # noqa: ANN401 - pyarrow
-    """Return the schema of a table with its required columns and these `optional` ones.
-
-    columns: the columns that the table may have.
-    types: arrow types by column, where they are not the usual ones of their kind.
-    """
+    """Return the Arrow schema of required and these `optional` columns; `types` of some are unusual."""
     import pyarrow as pa  # noqa: PLC0415 - names of columns need none of it
 
     usual: dict[Kind, Any] = {

@@ -24,10 +24,7 @@ from clickassay.inputs.types import id_in_text, scan_texts
 
 
 class Frame:
-    """A table in memory: a frame of Polars, eager or lazy, or what hands its columns over as Arrow does.
-
-    table: of Polars, pandas, PyArrow, or a relation of DuckDB.
-    """
+    """A table in memory: of Polars, eager or lazy, pandas, PyArrow or DuckDB, or what gives Arrow columns."""
 
     def __init__(self, table: Any) -> None:  # noqa: ANN401 - of any library
         self._table = table
@@ -41,10 +38,7 @@ class Frame:
         return isinstance(self._table, pl.LazyFrame)
 
     def lazy(self, what: str) -> pl.LazyFrame:
-        """Return its rows.
-
-        Raises InputError if it is no table.
-        """
+        """Return its rows; InputError if it is no table."""
         if isinstance(self._table, pl.LazyFrame):
             return self._table
         if isinstance(self._table, list | tuple | set):
@@ -186,10 +180,7 @@ def _as_series(numbers: list[Any]) -> pl.Series:
 
 
 def of_frame(source: Any, what: str, names: tuple[str, ...], *, ids: bool = False) -> pl.DataFrame:  # noqa: ANN401
-    """Return the columns query, doc, and grade or score of a frame, whatever tools call them.
-
-    Where it has texts and ids of queries, it is read by the texts, or with `ids` by the ids.
-    """
+    """Return query, doc, and grade or score of a frame by any tool's names; with `ids` by queries' ids."""
     frame = _lazy(source, what)
     schema = frame.collect_schema()
     columns = frame.select(_column(schema, what, name, ids=ids) for name in names).collect()

@@ -231,10 +231,7 @@ def unreadable(tables: Sequence[Input]) -> InputError | None:
 
 @contextmanager
 def files_named(*tables: Input) -> Iterator[None]:
-    """Add the file to an error of reading: the engine reads all files of an input together.
-
-    To an error of too many unusable rows are added values that could not be read.
-    """
+    """Add the file to an error of reading, and to one of too many unusable rows values that were not read."""
     try:
         yield
     except RejectedRowsError as error:
@@ -320,9 +317,6 @@ def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRo
 
 
 def collected(table: Input) -> pl.DataFrame:
-    """Read a small input whole.
-
-    Raises InputError if a file of it is truncated or does not match its schema.
-    """
+    """Read a small input whole; InputError if a file is truncated or does not match its schema."""
     with files_named(table):
         return table.frame.collect()

@@ -67,10 +67,7 @@ Frames = dict[str, pl.DataFrame]
 
 
 def analyse(table: PatternTable, sources: Sources, settings: Settings, progress: Progress = silent) -> Frames:
-    """Join a pattern table with judgments and compute the tables of a run (method 10).
-
-    Returns frames by table name, in the forms of `contracts.run.ANALYSED_TABLES`.
-    """
+    """Join a pattern table with judgments; return the run's `contracts.run.ANALYSED_TABLES` (method 10)."""
     inputs = with_judgments(Inputs(), sources, settings, progress)
     frames, _ = analyse_tables(table.staged(), inputs, settings, progress)
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}
@@ -79,9 +76,7 @@ def analyse(table: PatternTable, sources: Sources, settings: Settings, progress:
 def analyse_tables(
     table: StagedTable, inputs: Inputs, settings: Settings, progress: Progress
 ) -> tuple[Frames, Judgments]:
-    """Compute the tables of `analyse`, rows in any order; return the usable judgments too.
-
-    inputs: open ones.
+    """Compute the tables of `analyse`, rows in any order, and the usable judgments, from open inputs.
 
     Raises InputError if a check of the log's health says that it is no use to go on.
     """

@@ -71,10 +71,7 @@ def _with_texts(to_judge: pl.DataFrame, table: StagedTable, shown: pl.DataFrame,
 
 
 def _rankings(table: StagedTable, tables: ArmTables, depth: int) -> pl.DataFrame:
-    """Return the rankings of tests that are long enough: configuration_id, market, query, and the id `cut`.
-
-    All of them, judged or not: their sessions are what shares are taken of.
-    """
+    """Return long enough rankings of tests, judged or not: configuration_id, market, query, `cut`."""
     ids = tables.patterns.select("configuration_id").unique()
     own = pl.col("configuration_id", "market", "query")
     parts = [pl.DataFrame(schema=dict.fromkeys(("configuration_id", "market", "query", "cut"), pl.String))]

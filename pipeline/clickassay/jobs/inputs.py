@@ -80,10 +80,7 @@ class Inputs:
         return Log(*self.halves_here)
 
     def graded(self) -> WholeInput:
-        """Return the judgments.
-
-        Raises SettingsError if there are none.
-        """
+        """Return the judgments; SettingsError if there are none."""
         if self.judgments is None:
             raise SettingsError("a run needs judgments: give --judgments")
         return self.judgments
@@ -95,9 +92,7 @@ class Inputs:
 
 
 def opened(what: str, source: Source, settings: Settings, progress: Progress = silent) -> Input:
-    """Open a table by its name; only its schema is read, and of text its values.
-
-    What is no file here is written into the scratch folder of the job first.
+    """Open a table by its name, reading only schemas and values of text; what is no file here is written.
 
     Raises InputError if a file is missing, cannot be read or lacks a column.
     """
@@ -190,10 +185,7 @@ def _halves(
 
 
 def impressions(searches: Source, settings: Settings, progress: Progress = silent) -> Input | None:
-    """Open searches that have one row for each result shown; None if they have one for each search.
-
-    Which of the two they have is declared, or told by the columns of a file.
-    """
+    """Open searches with a row for each result shown, as declared or told by columns; else None."""
     names = names_of("searches", settings.column)
     searches = staged("searches", searches, names, progress, held=_may_hold(settings))
     is_shown = settings.shape == "impressions"
@@ -299,10 +291,7 @@ def grouped_queries(sources: Sources, settings: Settings, progress: Progress = s
 
 @with_scratch()
 def read_attributes(queries: Source, settings: Settings, progress: Progress = silent) -> pl.DataFrame:
-    """Return a table of queries, their names normalised.
-
-    Raises InputError if it cannot be read.
-    """
+    """Return a table of queries, their names normalised; InputError if it cannot be read."""
     return _attributes(queries, settings, progress).rows
 
 

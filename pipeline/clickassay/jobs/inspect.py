@@ -65,10 +65,7 @@ _LOST = ("rejected", "repeated", "out of time", "unmatched", "left out", "no que
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A canonical table: where it is, its files, and its columns with their types as they were written.
-
-    `left_out` counts files and hidden folders that are not read, by reason.
-    """
+    """A canonical table as written; `left_out` counts files and hidden folders not read, by reason."""
 
     name: str
     path: str
@@ -191,10 +188,7 @@ def inspect_log(
 def _opened(
     paths: Mapping[str, Source], settings: Settings, progress: Progress
 ) -> tuple[dict[str, Input], dict[str, Input], list[str]]:
-    """Return tables as given, as a run reads them, and why others cannot be opened.
-
-    A run reads impressions as searches and clicks.
-    """
+    """Return tables as given, as a run reads them (impressions are two), and why others cannot be opened."""
     given: dict[str, Input] = {}
     tables: dict[str, Input] = {}
     faults: list[InputError] = []
@@ -228,10 +222,7 @@ def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
 
 
 def tables_of(folder: Path) -> dict[str, str]:
-    """Return the canonical tables of a folder by their names: files ``searches.*``, or folders ``searches``.
-
-    Raises InputError if a table is there twice.
-    """
+    """Return canonical tables of a folder: ``searches.*`` or a folder ``searches``; InputError if both."""
     tables: dict[str, str] = {}
     for name in CANONICAL:
         files = sorted(file for file in folder.iterdir() if file.name.startswith(f"{name}."))
@@ -246,10 +237,7 @@ def tables_of(folder: Path) -> dict[str, str]:
 
 
 def run_of(paths: Mapping[str, Source], settings: Settings, *, has_clicks: bool = False) -> str:
-    """Return the command of a run over these tables with these settings; names in capitals were not given.
-
-    Searches that have clicks need no table of clicks.
-    """
+    """Return the command of a run; names in capitals were not given (clicks may be in searches)."""
     needed = [name for name in CANONICAL if name != "queries" and not (name == "clicks" and has_clicks)]
     given = {name: f"--{name} {name.upper()}" for name in needed}
     databases = {}
@@ -281,10 +269,7 @@ def own_folder(folder: Path) -> tuple[str, str] | None:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Return the first files of a folder, those in subfolders last; hidden files are skipped.
-
-    Raises InputError if the folder has no file.
-    """
+    """Return the first files of a folder, none hidden, those in subfolders last; InputError if none."""
     files = files_below("inspect", folder)
     if not files:
         raise InputError(f"{folder} contains no file; give the folder of a log, or a file")
@@ -469,10 +454,7 @@ JUDGMENTS: dict[str, Callable[..., Imported]] = {
 
 
 def foreign_judgments(file: Path, layout: str, progress: Progress) -> Imported:
-    """Return the counts and notes of importing a file of a layout in `JUDGMENTS`; nothing is kept.
-
-    Raises InputError if the importer refuses the file as it is.
-    """
+    """Return counts and notes of an import of `JUDGMENTS`, which is not kept; InputError if it is refused."""
     with TemporaryDirectory(prefix="clickassay-inspect-") as place:
         return JUDGMENTS[layout](file, out=Path(place) / "judgments", progress=progress)
 

@@ -103,10 +103,7 @@ def stored_patterns(place: Path) -> PatternTable:
 
 
 def opened_table(place: Path) -> StagedTable:
-    """Open a pattern table from its folder or from a store.
-
-    Raises PatternError, StoreError if the folder is neither, or broken.
-    """
+    """Open a pattern table from its folder or a store; PatternError, StoreError if it is neither."""
     if place_of(place) is Place.STORE:
         return PatternStore(place).table().staged()
     return opened_patterns(place)
@@ -195,10 +192,7 @@ def make_patterns(
 
 
 def reachable(place: str | Path, settings: Settings) -> str | Path:
-    """Return a place that the engine can write: an address as text for Spark, else a path of this machine.
-
-    Raises SettingsError if it is an address and the engine is not Spark.
-    """
+    """Return where the engine can write: an address for Spark (else SettingsError), or a path here."""
     if isinstance(place, str) and settings.engine == "spark" and is_uri(place):
         return place
     if is_uri(str(local_path(place))):

@@ -112,12 +112,7 @@ class FoundProject:
 
 @with_scratch()
 def found_project(folder: Path) -> FoundProject:
-    """Return the tables of a log in a folder, recognised by their columns, under likely names too.
-
-    All files of judgments are taken.
-
-    Raises InputError if the folder cannot be listed.
-    """
+    """Return a folder's tables of a log, all its judgments, by their columns; InputError if not listed."""
     tables: dict[str, FoundTable] = {}
     others: list[str] = []
     judged: list[FoundTable] = []
@@ -296,11 +291,7 @@ def _other(path: str) -> list[str]:
 
 
 def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
-    """Return the text of a project file for tables.
-
-    folder: where the file is to lie: paths count from there.
-    settings: settings that were given; those that the tables need are added.
-    """
+    """Return the text of a project file, which is to lie in `folder`, with given and needed settings."""
     lines = [
         "# What `clickassay run` reads, and how. Options and variables override it.",
         'out = "reports/{date}"  # one run per day',

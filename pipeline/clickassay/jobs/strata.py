@@ -230,10 +230,7 @@ def measure_strata(
     rule: str,
     scores: Scores | None = None,
 ) -> Strata:
-    """Compute the metrics of the lists whose results all have a grade, for every judge and depth.
-
-    `formed` has all sessions of the log, by market.
-    """
+    """Compute metrics of fully graded lists by judge and depth; `formed` has all sessions by market."""
     fitting, names = split.fitting_sessions, _model_names(settings)
     strata = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
     measured = Strata([], [], [])

@@ -51,10 +51,7 @@ def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-mode
 
 
 def clicks_over_expected(log: ClickLog) -> Floats:
-    """Return (D,) clicks of each document over the clicks that its positions have on average; NaN if unseen.
-
-    A position of a market has the share of its sessions, with a result there, that click it.
-    """
+    """Return (D,) clicks over the clicks that positions (of a market, with a result) have; NaN if unseen."""
     sessions, clicks = log.by_list()
     market = log.documents["market"].rank("dense").to_numpy().astype(np.int64)[log.lists[:, 0]] - 1
     shape = int(market.max()) + 1, log.depth
@@ -85,10 +82,7 @@ def grades_of(relevance: Floats, cuts: Floats | None) -> pl.Series:
 
 
 def check_click_judge(model: str) -> Estimate:
-    """Return what estimates relevance for the judge that a click model makes.
-
-    Raises SettingsError if there is no such model, or its values are no grades.
-    """
+    """Return what estimates relevance for the judge of a click model; SettingsError if it gives no grades."""
     if model.strip().upper() == COEC:
         raise SettingsError(
             "--click-judge COEC: COEC has no scale of grades; use DBN or PBM, or compute judgments from "
@@ -151,12 +145,7 @@ looked at further down than here.
 
 
 def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, normalise_urls: bool) -> None:
-    """Refuse judgments whose results have just the sessions and the clicks that this log has of them.
-
-    rows: judgments as read; without `COUNTS` nothing is checked.
-
-    Raises JudgmentError if more than `LEAST_SHARE` of the results that can be compared have both counts.
-    """
+    """Refuse (JudgmentError) judgments made of this log: more than `LEAST_SHARE` have its own `COUNTS`."""
     if any(name not in rows.columns or rows[name].dtype.is_nested() for name in COUNTS):
         return
     numbers = rows.with_columns(pl.col(*COUNTS).cast(pl.Int64, strict=False))  # of a CSV file they are text

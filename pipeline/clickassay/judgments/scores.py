@@ -41,10 +41,7 @@ class Scores:
     counts: Counter[tuple[str, str]]  # Rows by step and reason.
 
     def of_lists(self, lists: pl.DataFrame) -> Floats:
-        """Return the (n, S) scores of lists (configuration_id, market, query, results); NaN without one.
-
-        Raises NothingInCommonError if no list has a score.
-        """
+        """Return the (n, S) scores of lists, NaN without one; NothingInCommonError if no list has any."""
         keys = self._keys(lists)
         wide = self.rows.pivot("name", index="key", values="value")
         joined = pl.DataFrame({"key": keys}).join(wide, on="key", how="left", maintain_order="left")

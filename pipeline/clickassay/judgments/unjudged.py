@@ -37,10 +37,7 @@ GradeRule = Callable[[pl.DataFrame], pl.Series]
 
 
 def fill_unjudged(judgments: Judgments, unjudged: pl.DataFrame, rule: GradeRule) -> Judgments:
-    """Return judgments in which unjudged results have grades too.
-
-    unjudged: rows (judge, market, query, url), as `unjudged_results` gives them.
-    """
+    """Return judgments with grades of unjudged results (judge, market, query, url) too."""
     grades = unjudged.with_columns(rule(unjudged).cast(pl.Int8).alias("grade"))
     return replace(judgments, filled=grades.select(judgments.grades.columns))
 
@@ -51,11 +48,7 @@ def constant_grade(grade: int) -> GradeRule:
 
 
 def unjudged_results(table: LogLists, judgments: Judgments, *, deepest: int) -> pl.DataFrame:
-    """Return the results down to `deepest` that a judge of their query has not judged.
-
-    Returns rows (judge, market, query, url), each once, sorted. Queries of which a judge has judged nothing
-    are left out.
-    """
+    """Return (judge, market, query, url), sorted, not judged down to `deepest` by a judge of the query."""
     market = "market" if judgments.by_market else pl.lit(EVERY).alias("market")
     lists = table.configurations.select(market, "query", "results")
     shown = results_shown(lists, deepest).select("market", "query", "url").unique()

@@ -70,10 +70,7 @@ def counted_assignments(funnel: pl.DataFrame, assignments: Assignments | None) -
 
 
 def check_controls(given: WholeInput | None, searches: object, settings: Settings) -> None:
-    """Check before a log is read that the control of each of its A/B tests is known.
-
-    Raises SettingsError if one is not known, or variants that are declared are not there.
-    """
+    """Check, before reading, the controls and declared variants of A/B tests (SettingsError)."""
     rows = given.rows.lazy() if given is not None else getattr(searches, "frame", None)
     if given is None and "variant" not in getattr(searches, "columns", ()):
         return

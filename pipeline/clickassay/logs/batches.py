@@ -159,10 +159,7 @@ def _touching(chunks: Iterable[FileChunk], start: int | None, end: int | None) -
 
 
 def rows_of_batch(settings: Settings, searches: int) -> int | None:
-    """Return how many of a log's searches a batch is to hold; None when days or files decide.
-
-    Raises SettingsError if the memory limit is too small for the array engine.
-    """
+    """Return a batch's searches, None for days or files; SettingsError if memory is too little."""
     limit, within = settings.memory_limit_bytes, BATCH_ROWS
     if limit is not None and settings.engine == "arrays":
         threads = MEMORY_BYTES_PER_THREAD * max(0, threads_of(settings) - 2)
@@ -209,10 +206,7 @@ def warn_if_unsorted(windows: tuple[Window, ...], settings: Settings, progress: 
 
 
 def order_warning(windows: Sequence[Window], batch_rows: int | None) -> str | None:
-    """Return why a batch is much larger than it should be, and what it needs; None if none is.
-
-    batch_rows: searches that a batch is to hold; None when it is cut by days or files.
-    """
+    """Return why a batch is much larger than `batch_rows` (None: days or files), and what it needs."""
     if not windows or batch_rows is None:
         return None
     window = max(windows, key=lambda window: window.rows)
@@ -317,10 +311,7 @@ def is_within(times: tuple[int | None, int | None, bool], time: Any, literal: Ca
 def window_spans(
     chunks: Sequence[FileChunk], window: Window, rows_of_file: Callable[[str], int]
 ) -> tuple[Span, ...]:
-    """Return the rows of a window as few spans: files that lie wholly in it are one.
-
-    rows_of_file: gives the number of all rows of a file, of row groups outside the window too.
-    """
+    """Return the rows of a window as few spans: files in it are one, of `rows_of_file` rows."""
     inside: dict[str, int] = {}
     for chunk in chunks:
         if is_inside(chunk, window):

@@ -132,10 +132,7 @@ class DuckDBEngine:
             return not self._connection.table(name).limit(1).fetchall()
 
     def fetch(self, *steps: str, **values: Value) -> list[pl.LazyFrame]:
-        """Return the rows of steps in their order, each in a file.
-
-        Of a step that is fetched again and again, for batch after batch, the last two files are there.
-        """
+        """Return steps' rows in order, a file each; the last two files of a step are there."""
         places = []
         for step in steps:
             name = step.rpartition("/")[2]

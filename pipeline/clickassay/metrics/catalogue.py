@@ -89,10 +89,7 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
 
 
 def named_measure(name: str) -> Measure:
-    """Return the measure of a name, in any letter case and with any of its aliases.
-
-    Raises SettingsError if it names no metric.
-    """
+    """Return the measure of a name or alias in any letter case; SettingsError if it names no metric."""
     return parse(without_aliases(name.strip(), METRICS), METRICS)
 
 

@@ -106,10 +106,7 @@ def plc(masks: Integers) -> Floats:
 
 
 def search_success(masks: Integers, good: Integers) -> Floats:
-    """SS = 1 if any clicked result is good.
-
-    masks, good: (M,) click masks, and masks of the positions whose grade is at least the success grade.
-    """
+    """SS = 1 if any clicked result is good; (M,) click masks, and masks of positions of a good grade."""
     return uctr(masks & good)
 
 
@@ -169,10 +166,7 @@ def is_click_metric(name: str) -> bool:
 
 
 def click_metric_named(text: str) -> str:
-    """Return a click metric by its name, in capitals or not; an outcome, or what may be one, by its own.
-
-    Raises SettingsError if it is none.
-    """
+    """Return a click metric by its name in any letter case, an outcome by its own; else SettingsError."""
     signal, name = signal_of(text), _plain(text.partition("(")[0].strip())
     if signal is not None:
         return signal_metric(name, " ".join(signal.split()).lower())
@@ -191,12 +185,7 @@ def click_metric_named(text: str) -> str:
 
 
 def named_click(text: str, signals: Collection[str], outcomes: Collection[str]) -> str:
-    """Return a click metric as it is written in full, given the signals and outcomes of a log.
-
-    The name of an action stands for its UCTR: the share of sessions that have it.
-
-    Raises SettingsError if it is none, or both an action and an outcome.
-    """
+    """Return a click metric in full, of an action its UCTR; SettingsError if it is none, or two."""
     name, is_outcome = click_metric_named(text), _OF_OUTCOME.fullmatch(text.strip()) is not None
     if is_click_metric(name):
         return name
@@ -251,10 +240,7 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
 
 
 def refuse_ips(name: str) -> None:
-    """Refuse IPS where metrics are compared: where users stop at a good result, it prefers the worse order.
-
-    Raises SettingsError if it is IPS.
-    """
+    """Refuse to compare IPS (SettingsError): it prefers the worse order where users stop at a good result."""
     if name == IPS:
         raise SettingsError(
             "click metric IPS has no value within queries and no rank; name another click metric, such as "

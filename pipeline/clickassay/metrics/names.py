@@ -131,10 +131,7 @@ _DOTTED = re.compile(r"([A-Za-z](?:\w*[A-Za-z])?)\.(\d[\d.]*(?:,\d[\d.]*)*)")
 
 
 def parse_measures(text: str) -> tuple[Measure, ...]:
-    """Read names of measures with blanks or commas between them, each once.
-
-    Raises SettingsError if one is unknown or spelled wrongly, or there is none.
-    """
+    """Read distinct measures between blanks or commas; SettingsError if one is unknown, or there is none."""
 
     def with_each_cut(dotted: re.Match[str]) -> str:
         """Return ``ndcg_cut_10 ndcg_cut_20`` of ``ndcg_cut.10,20``."""
@@ -148,10 +145,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
 
 
 def parse_measure(text: str) -> Measure:
-    """Read the name of one measure, e.g. ``nDCG@10``, ``AP(rel=2)`` or trec_eval's ``ndcg_cut_10``.
-
-    Raises SettingsError if it is unknown or spelled wrongly.
-    """
+    """Read a measure, e.g. ``nDCG@10``, ``AP(rel=2)`` or trec_eval's ``ndcg_cut_10``; else SettingsError."""
     return parse(without_aliases(text.strip(), MEASURES), MEASURES, deepest=DEEPEST, rules=RULES)
 
 
@@ -247,10 +241,7 @@ _FIRST = re.compile(r"[A-Za-z]\w*")
 
 
 def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
-    """Return the name of a measure without aliases: ``MAP@5`` is ``AP(rel=1)@5``, in capitals or not.
-
-    Raises SettingsError if it is a name for which trec_eval has another measure.
-    """
+    """Return a name without aliases (``MAP@5``: ``AP(rel=1)@5``); SettingsError if trec_eval's differs."""
     if text in _OTHERS_OF_TREC:
         raise SettingsError(
             f"metric {text!r} is ambiguous, as trec_eval defines it differently: {_OTHERS_OF_TREC[text]}"

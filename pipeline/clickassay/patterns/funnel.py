@@ -118,10 +118,7 @@ class LogFunnel:
             (self._open if is_open else self._closed)["dwell times", step, ""] += clicks
 
     def count_positions(self, rows: Iterable[tuple[int | None, bool, bool, int]]) -> None:
-        """Count where clicks in time landed: (position, on first page, of open session, clicks).
-
-        The position is None where the list does not show the URL, 0 where the query is left out.
-        """
+        """Count (position, on first page, of open session, clicks): None = not listed, 0 = left out."""
         self._landed[True].clear()
         for position, on_first_page, is_open, clicks in rows:
             self._landed[is_open][position, on_first_page] += clicks
@@ -183,10 +180,7 @@ def with_counts(funnel: pl.DataFrame, source: str, counts: Mapping[tuple[str, st
 
 
 def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
-    """Refuse a log that holds nothing, or is probably misread.
-
-    Raises InputError if no search is read or none is usable, or too many searches or clicks are rejected.
-    """
+    """Refuse (InputError) a log without a usable search, or with too many rejected searches or clicks."""
     for source in ("impressions", "searches", "clicks", "actions"):
         rows = funnel.filter(pl.col("source") == source, pl.col("depth") == 0)
         read = int(rows.filter(pl.col("step") == "read")["rows"].sum())
@@ -283,10 +277,7 @@ _HINTS = {
 
 
 def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: float) -> None:
-    """Stop when more than the share `limit` of the rows read is unusable.
-
-    Raises RejectedRowsError: naming the reasons with their counts, most frequent first.
-    """
+    """Stop if more than `limit` of rows is unusable; RejectedRowsError has reasons, most frequent first."""
     rejected = sum(reasons.values())
     if rejected <= limit * read:
         return

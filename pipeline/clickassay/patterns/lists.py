@@ -72,10 +72,7 @@ def repeating(numbers: NDArray[np.int32]) -> Integers:
 
 
 def numbered(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], Integers]:
-    """Give distinct keys numbers, in their order.
-
-    Returns the number of each row, and of each number its first row.
-    """
+    """Give distinct keys numbers, in their order; return each row's number, and each number's first row."""
     sort = pl.arg_sort_by("key", maintain_order=True)
     order = pl.DataFrame({"key": keys}).select(sort).to_series().to_numpy().astype(np.int64)
     in_order = keys[order]
@@ -113,10 +110,7 @@ class LogLists:
 
     @cached_property
     def results(self) -> NumberedResults:
-        """Their results by number.
-
-        Raises PatternError if a list shows a result twice: in tables of older versions it may.
-        """
+        """Their results by number; PatternError if a list shows one twice: tables of older versions may."""
         numbered = number_results(self.configurations["results"], self.query)
         if len(lists := repeating(numbered.numbers)):
             raise PatternError(

@@ -106,10 +106,7 @@ class Report:
 
 
 def build_report(run: Run, claims: Findings, tests: ShownTests | None = None) -> Report:
-    """Turn a run and its findings into sentences, tables and pictures, without writing anything.
-
-    tests: the A/B tests of its log; None = none are shown.
-    """
+    """Turn a run, its findings and A/B tests (None = not shown) into sentences, tables and pictures."""
     tests = tests or ShownTests()
     ranking, health = claims.verdict.claims[0].ranking, (health_section(run),)
     decision = advise_run(run, claims)

@@ -43,10 +43,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture with a title, its text alternative, and the name of the table that has its numbers.
-
-    `narrow` is the same for a phone, where the drawing would be too small.
-    """
+    """A picture: title, text, table of its numbers; `narrow` is for phones, where it would be too small."""
 
     name: str
     title: str

@@ -138,10 +138,7 @@ class ReportTable:
 
     @cached_property
     def csv_lines(self) -> list[str]:
-        """The lines of its CSV file: heads, then rows in full precision; no text can be read as a formula.
-
-        They are those of `data`, or if that is None, the rows of the table itself.
-        """
+        """The lines of its CSV file, of `data` or else its rows: full precision, no text a formula."""
         if self.data is not None:
             return csv_lines(self.data)
         columns: dict[str, list[object]] = {}

@@ -194,10 +194,7 @@ def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int)
 
 
 def read_grades(option: str, text: str) -> list[int | None]:
-    """Read grades with commas or blanks between them; - is a result without a grade.
-
-    Raises SettingsError if one of them is neither a grade nor -.
-    """
+    """Read grades with commas or blanks between them, - for none; SettingsError if one is neither."""
     words = text.replace(",", " ").split()
     if wrong := [word for word in words if word != NONE and not word.isdecimal()]:
         raise SettingsError(

@@ -39,10 +39,7 @@ def questions() -> tuple[Question, ...]:
 
 
 def question(name: str) -> Question:
-    """Return the ready question `name`.
-
-    Raises QueryError if there is none of this name; the message lists the closest name and all names.
-    """
+    """Return the ready question `name`; QueryError, with the closest name and all, if there is none."""
     files = _files()
     if name not in files:
         raise QueryError(f"no question {terminal(name)!r}; {did_you_mean(name, sorted(files))}")
@@ -57,10 +54,7 @@ def _files() -> dict[str, str]:
 
 
 def sql_of(text: str) -> str:
-    """Return the SQL of a ready question that is given by its name alone, or SQL as it is.
-
-    Raises QueryError if the text is one word, but no name of a question: SQL has several.
-    """
+    """Return the SQL of a ready question, or SQL as it is; QueryError for one word that is no question."""
     return question(text.strip()).sql if re.fullmatch(r"\w+", text.strip()) else text
 
 
@@ -118,19 +112,13 @@ MOST_ROWS = 100_000
 
 
 class PageQuestions:
-    """The questions of one page, one at a time: the page's end interrupts the one that is being answered.
-
-    All pages together take a quarter of the memory.
-    """
+    """Questions of a page, one at a time: its end interrupts them. All pages take a quarter of the memory."""
 
     def __init__(self) -> None:
         self._running: duckdb.DuckDBPyConnection | None = None
 
     def ask(self, run: Path, sql: str) -> pl.DataFrame:
-        """Answer as `ask` does, with at most `MOST_ROWS` rows.
-
-        Raises QueryError as `ask` does, or if the page has gone.
-        """
+        """Answer as `ask` does, with at most `MOST_ROWS` rows; QueryError also if the page has gone."""
         file = _database(run)
         limits = _COMMAND | {"memory_limit": "25%"}
         try:

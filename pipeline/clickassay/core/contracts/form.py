@@ -61,9 +61,7 @@ class Table:
         return result
 
     def in_order(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Put the pieces of a table that is sorted by the key already into the contract's form, one by one.
-
-        An empty one comes first.
+        """Put the pieces of a sorted table into the contract's form one by one, first an empty one.
 
         Raises ContractError if a column is missing or unknown, or the rows do not ascend strictly by the key.
         """

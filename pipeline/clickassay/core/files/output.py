@@ -68,10 +68,7 @@ def new_folder_in(parent: Path, prefix: str) -> Path:
 
 @contextmanager
 def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Yield a folder to work in: locked while it is used, removed at the end or by the next that is made.
-
-    prefix: what its name begins with; it begins with a dot itself.
-    """
+    """Yield a locked work folder, removed at the end or by the next; `prefix` (with its dot) begins names."""
     with _held_folder(parent, prefix) as (work, _):
         yield work
 
@@ -157,12 +154,7 @@ def _parents(place: Path) -> Iterator[Path]:
 
 
 def check_apart(place: Path, *inputs: object) -> None:
-    """Refuse a place inside a folder that is an input: the next run would read it as a part of that.
-
-    Inputs that are no path are passed over.
-
-    Raises OutputError if it lies there.
-    """
+    """Refuse a place inside a folder that is an input (OutputError): the next run would read it as a part."""
     for path in inputs:
         if (
             isinstance(path, str | Path)
@@ -173,10 +165,7 @@ def check_apart(place: Path, *inputs: object) -> None:
 
 
 def check_free(place: Path, *, force: bool = False) -> None:
-    """Refuse to write over a file or folder; with `force`, over anything but a folder of ours.
-
-    Raises OutputError if `place` is taken.
-    """
+    """Refuse (OutputError) to write over a file or folder; with `force`, over anything but ours."""
     _check_place(place)
     if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
         raise OutputError(
@@ -198,10 +187,7 @@ def check_free(place: Path, *, force: bool = False) -> None:
 
 
 def place_to_write(place: str | Path, of: str = "") -> Path:
-    """Return a place to write as a path of this machine, which may be given as ``file:///…``.
-
-    Raises OutputError if it is another address, or no file can have that name. The message begins with `of`.
-    """
+    """Return a place as a path of this machine, which may be ``file:///…``; OutputError names it `of`."""
     here = local_path(place)
     _check_place(here, of)
     return Path(here)
@@ -235,10 +221,7 @@ def _move(work: Path, place: Path) -> None:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether an error, or its cause, means that no more bytes can be written.
-
-    DuckDB and Polars put the system's error into text; a quota and a limit on the size of files count too.
-    """
+    """Return whether an error means a full disk or a quota; DuckDB and Polars put the system's into text."""
     while error is not None:
         text = str(error).lower()
         if getattr(error, "errno", None) in _FULL or any(phrase in text for phrase in _FULL_PHRASES):

@@ -22,10 +22,7 @@ R = TypeVar("R")
 
 
 class Scratch:
-    """The folder of a job, and what lies in it.
-
-    near: a place on the disk that it is made on; None = the system's place for temporary files.
-    """
+    """The folder of a job, and what lies in it; made on the disk of `near`, None = the system's place."""
 
     def __init__(self, near: Path | None) -> None:
         self._near = near
@@ -71,10 +68,7 @@ _CURRENT: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 
 @contextmanager
 def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
-    """Open the scratch folder of a job; inside another job, it is the other's.
-
-    near: a place that the job writes: the folder is made beside it, on a disk that has room.
-    """
+    """Open the scratch folder of a job, or take that of the job around it, on the disk that `near` is on."""
     outer = _CURRENT.get()
     if outer is not None:
         yield outer
@@ -116,10 +110,7 @@ def with_scratch(near: str | None = None) -> Callable[[Callable[P, R]], Callable
 
 
 def scratch_folder(source: object) -> Path:
-    """Return a new folder in the scratch folder of the job that is being done.
-
-    Raises RuntimeError: outside a job.
-    """
+    """Return a new folder in the scratch folder of the job that is being done; RuntimeError outside a job."""
     current = _CURRENT.get()
     if current is None:
         raise RuntimeError("no job is running: open `scratch()` first")

@@ -27,10 +27,7 @@ def sql_text(name: str) -> str:
 
 @cache
 def sql_names(folder: str) -> tuple[str, ...]:
-    """Return the names of the SQL files of ``sql/<folder>``: sorted, without folder and ending.
-
-    Raises QueryError if ``sql`` has no such folder; EngineError if the folder ``sql`` itself is missing.
-    """
+    """Return the sorted names of SQL in ``sql/<folder>``; QueryError if there is none such."""
     folders = sql_folders()
     if folder not in folders:
         raise QueryError(f"no folder {folder!r} of SQL files; {did_you_mean(folder, folders)}")

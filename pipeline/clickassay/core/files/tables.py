@@ -75,10 +75,7 @@ ROW_GROUP = 1 << 17
 
 
 def write_table(rows: pl.DataFrame | pl.LazyFrame | Iterable[pl.DataFrame], file: Path) -> None:
-    """Write rows that are in their contract's form as Parquet: same rows, same bytes, in memory or in pieces.
-
-    Pieces are at least one.
-    """
+    """Write rows in their contract's form, a frame or pieces (at least one), as Parquet: the same bytes."""
     form: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "row_group_size": ROW_GROUP}
     # level 1 costs a third less CPU than the default for files that are an eighth larger
     if isinstance(rows, pl.DataFrame):

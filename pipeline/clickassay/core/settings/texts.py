@@ -74,10 +74,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - of any library
 
 
 def labels_of(scale: Mapping[Any, Any]) -> list[Any]:
-    """Return the labels of a dict of grades by label, or of labels by grade, the worst first.
-
-    Raises ValueError if the grades are not 0, 1, 2 …, each once.
-    """
+    """Return labels, worst first, of a dict by label or by grade; ValueError unless grades are 0, 1, 2 …."""
     by_label = not all(isinstance(one, int) for one in scale)
     labels = {grade: label for label, grade in scale.items()} if by_label else dict(scale)
     if sorted(map(str, labels)) != sorted(map(str, range(len(scale)))):

@@ -106,10 +106,7 @@ def json(
     sort_keys: bool = False,
     separators: tuple[str, str] | None = None,
 ) -> str:
-    """Return `value` as JSON that is safe to print; what JSON lacks (NaN, infinity) is null.
-
-    Characters that other functions spell out are escaped as JSON does it: a parser gets the text as it was.
-    """
+    """Return `value` as JSON that is safe to print, with the escapes of JSON; NaN and infinity are null."""
     text = dumps(
         _plain(value),
         ensure_ascii=False,

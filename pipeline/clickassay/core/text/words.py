@@ -111,10 +111,7 @@ def without_secrets(text: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], spell: Callable[[str], str] = str) -> str:
-    """Return the end of a message about an unknown name: the known ones that are like it, and all of them.
-
-    `spell` returns a name as it is shown.
-    """
+    """Return the end of a message on an unknown name: those like it, as `spell` shows them, and all known."""
     every = tuple(known)
     by_case = {one.lower(): one for one in every}
     close = [spell(by_case[one]) for one in get_close_matches(name.lower(), by_case, n=3)]

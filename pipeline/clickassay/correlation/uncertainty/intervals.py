@@ -146,10 +146,7 @@ class Spread:
         return Spread(error, degrees, self.queries)
 
     def widened(self, factor: float, added: "Spread | None" = None) -> "Spread":
-        """Return the spread with `factor` times its square, and the square of another source added.
-
-        The degrees are Satterthwaite's for the sum.
-        """
+        """Return the spread times √factor with another source added; Satterthwaite's degrees of the sum."""
         square = factor * self.error**2
         if added is None:
             return Spread(np.sqrt(square), self.degrees, self.queries)
@@ -266,10 +263,7 @@ def p_value(differences: Floats, spread: Spread, degrees: Floats | None = None) 
 
 
 def cautions(values: Floats, low: Floats, queries: int, *, heavy_tail: bool = False) -> list[str | None]:
-    """Return, for each value in row-major order, why its interval is not reliable; None where it is.
-
-    heavy_tail: whether their sessions are spread so unevenly that intervals are too short (`is_heavy`).
-    """
+    """Return why each interval is not reliable, row-major (None = it is); `heavy_tail`: see `is_heavy`."""
     of_all = FEW_QUERIES if queries < MIN_QUERIES else HEAVY_TAIL if heavy_tail else None
     rows = zip(values.ravel(), np.broadcast_to(low, values.shape).ravel(), strict=True)
     return [None if np.isnan(value) else NO_INTERVAL if np.isnan(end) else of_all for value, end in rows]

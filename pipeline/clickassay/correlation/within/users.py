@@ -33,10 +33,7 @@ class Moved:
     by_chance: Floats  # (C, E, E) F/(F - 1) Σ (u - mean u)(u - mean u)ᵀ, u the changes by unit and fold.
 
     def excess(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None) -> Spread:
-        """Return the variance that users add to correlations, as an error, with its degrees of freedom.
-
-        pairs: (P,) and (P,) offline metrics: of differences, the first minus the second.
-        """
+        """Return what users add to correlations, or differences of `pairs` (first - second), as a spread."""
         moved, chance = self.by_fold, np.diagonal(self.by_chance, axis1=1, axis2=2)
         if pairs is not None:
             a, b = pairs

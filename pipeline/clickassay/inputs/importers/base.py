@@ -178,10 +178,7 @@ class CanonicalFolder:
     def finish(
         self, importer: str, notes: Iterable[str], settings: Mapping[str, object] | None = None
     ) -> Imported:
-        """Count shown and judged results; write ``import.json``: files (name, size, digest), counts, notes.
-
-        notes: for the user; they are read after everything is counted.
-        """
+        """Count shown and judged results; write ``import.json``: files, counts, notes (read at the end)."""
         searches, judgments = self.path / "searches.parquet", self.path / "judgments.parquet"
         if searches.exists():
             results = scan_parquet(searches).select("query", url="results")
@@ -206,10 +203,7 @@ class CanonicalFolder:
 def importing(
     out: Path, inputs: Mapping[str, Path | None], counts: Iterable[str], progress: Progress
 ) -> Iterator[CanonicalFolder]:
-    """Yield a folder that becomes `out` at the end, with these counts at 0; see `new_folder`.
-
-    It is given up if one of the `inputs` (None: not given) was changed meanwhile; see `unchanged`.
-    """
+    """Yield a folder, counts at 0, that becomes `out`; given up if an input changes (see `unchanged`)."""
     with new_folder(out) as path, unchanged(inputs) as identities:
         yield CanonicalFolder(path, out, identities, dict.fromkeys(counts, 0), progress)
 

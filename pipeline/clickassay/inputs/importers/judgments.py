@@ -250,10 +250,7 @@ def _query_names(
 
 
 def file_judges(files: int, judges: Sequence[str]) -> list[str | None]:
-    """Return the judge of each file: one name for all files, or one for each.
-
-    Raises InputError if there are neither one name nor as many as files.
-    """
+    """Return the judge of each file: one name for all, or one for each; else InputError."""
     if len(judges) <= 1:
         return [judges[0] if judges else None] * files
     if len(judges) != files:

@@ -232,11 +232,7 @@ def _searched(query: object) -> Iterator[str]:
 def table_ratings(
     file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
 ) -> Iterator[FoundRating]:
-    """Yield the ratings of a table of any form.
-
-    Raises InputError if it has no column of queries, of documents or of ratings, or a row lacks one of the
-    first two.
-    """
+    """Yield the ratings of a table; InputError if it has no such columns, or a row no query or document."""
     first = head(file, 64).lstrip()
     if first.startswith(b"PAR1"):
         yield from _of_rows(file, _parquet_rows(file, reading), reading, counts)

@@ -392,10 +392,7 @@ def _by_id(rows: pl.LazyFrame, side: str) -> pl.LazyFrame:
 
 
 def _arms(queries: pl.LazyFrame, searches: pl.DataFrame) -> pl.DataFrame:
-    """Return (query_id, variant, experiment) as the first query of each search names them.
-
-    Without rows where all name the same variant, which is no test; without experiment where none names one.
-    """
+    """Return (query_id, variant, experiment) by the first query of each search; none with one variant."""
     named = queries.filter(pl.col("variant").is_not_null()).select(_ID, "time_ms", *_ARMS).collect()
     named = named.sort(_ID, "time_ms", *_ARMS, nulls_last=True).unique(_ID, keep="first", maintain_order=True)
     named = named.join(searches, on=_ID, how="semi").select(_ID, "variant", "experiment")

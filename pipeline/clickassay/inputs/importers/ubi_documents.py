@@ -190,10 +190,7 @@ _Row = tuple[int, str, Mapping[str, Any]]
 
 
 def files_of(paths: list[Path]) -> list[Path]:
-    """Return the files of paths: of a folder, the files in it that may be exports.
-
-    Raises InputError if a folder has none.
-    """
+    """Return the files of paths, in a folder those that may be exports; InputError if it has none."""
     files: list[Path] = []
     for path in paths:
         inside = (

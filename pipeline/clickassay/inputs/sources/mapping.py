@@ -127,10 +127,7 @@ def _unread_arms(what: str) -> frozenset[str]:
 
 
 def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
-    """Return the names of a table among texts such as ``searches.search_id=request_id``.
-
-    Raises SettingsError if one is of a column that the table cannot have, or a column is named twice.
-    """
+    """Return a table's names of ``searches.search_id=request_id``; SettingsError if unknown or repeated."""
     known = list(dict.fromkeys(want.name for want in _columns_of(what)))
     found: dict[str, str] = {}
     for text in columns:
@@ -171,10 +168,7 @@ def columns_under(
 
 
 def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str] | None:
-    """Return the columns of files that an input is read from, in their order; None where all are kept.
-
-    Columns that `set_aside` names are kept too.
-    """
+    """Return the columns that are read, with those of `set_aside`, in their order; None where all are."""
     there = {*names, *columns} - set(names.values())
     shapes = {"searches": (CANONICAL["searches"], IMPRESSIONS)}.get(what, (_columns_of(what),))
     is_whole = all(path.partition(".")[0] in columns or path in columns for path in names.values())
@@ -235,10 +229,7 @@ def _field(column: pl.Expr, dtype: pl.DataType, fields: list[str]) -> tuple[pl.E
 
 
 def rival_grades(names: Iterable[str]) -> list[str]:
-    """Return the columns of which each may be the grade; none where one is called so, or one alone may be.
-
-    A score is a grade only where nothing else is.
-    """
+    """Return columns that may each be the grade, a score last; none if one alone may be, or is called so."""
     by_key = {_key(name): name for name in names}
     found = [by_key[_key(one)] for one in LIKELY["grade"] if _key(one) in by_key and one != "score"]
     return found if len(found) > 1 and "grade" not in by_key else []
@@ -352,10 +343,7 @@ def _options(what: str, names: Names) -> str:
 
 
 def advice(what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFrame | None = None) -> str:
-    """Return what to add to a command so that missing columns are found; '' where nothing is likely.
-
-    It names optional columns too, which would be lost else.
-    """
+    """Return what to add to a command so that missing and optional columns are found; '' = none likely."""
     grades = rival_grades(schema) if what == "judgments" and "grade" in missing else []
     choice = f"; {may_be_grades(grades)}: choose one, e.g. {GRADE_OPTION}{grades[0]}" if grades else ""
     table = likely_table(schema, rows) if what == "searches" else None

@@ -41,10 +41,7 @@ def scan(
 
 
 def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
-    """Return columns and types of a file, by all rows of JSON lines: what the last row has counts too.
-
-    Raises InputError if it is empty or cannot be read.
-    """
+    """Return columns and types of a file, by all rows of JSON lines; InputError if empty or unreadable."""
     try:
         if file.stat().st_size == 0:
             raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
@@ -213,9 +210,6 @@ def _refuse_twice(what: str, file: Path, columns: Collection[str], used: Sequenc
 
 
 def first_part(what: str, place: str | Path) -> Part:
-    """Return the first file of a place as a part.
-
-    Raises InputError if there is none, or it cannot be read.
-    """
+    """Return the first file of a place as a part; InputError if there is none, or it cannot be read."""
     found = find_files(what, place)
     return next(parts_of(what, replace(found, files=found.files[:1]), None))

@@ -26,10 +26,7 @@ from clickassay.inputs.types import (
 
 
 def times_by_zone(parts: Sequence[Part]) -> tuple[int, int]:
-    """Return how many times of a table have a zone, and how many have none, where both may occur.
-
-    Texts are read for it; timestamps of Parquet only if they differ from file to file. Numbers are neither.
-    """
+    """Return how many times have a zone and how many none, of texts and Parquet whose files differ."""
     of_type = [part for part in parts if isinstance(part.schema.get("timestamp"), pl.Datetime)]
     is_text = [
         part for part in parts if part.format != "parquet" and part.written.get("timestamp") == pl.String
@@ -53,10 +50,7 @@ def _counts(zoned: pl.Expr, local: pl.Expr) -> list[pl.Expr]:
 def check_values(
     what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool, time_zone: str
 ) -> None:
-    """Refuse floats that are no whole numbers where these are meant, and folders that a column contradicts.
-
-    Raises InputError if a file has such a value.
-    """
+    """Refuse fractions where whole numbers are meant, and folders that a column contradicts (InputError)."""
     known = {want.name: want for want in wanted}
     written = part.written
     repeated = {name: value for name, value in part.partition if name in written}
@@ -150,10 +144,7 @@ def first_unread(
     parts: Sequence[tuple[Sequence[Path], str, pl.Schema, pl.LazyFrame]],
     time_zone: str = UTC,
 ) -> Iterator[Unread]:
-    """Yield the first value of each column that cannot be read.
-
-    parts: files, format, schema and rows as written, of files that are alike.
-    """
+    """Yield the first value of each column that cannot be read; `parts`: files that are alike, as written."""
     for want in wanted:
         for files, format_, schema, frame in parts:
             is_text = schema.get(want.name) == pl.String

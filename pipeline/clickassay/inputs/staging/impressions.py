@@ -137,10 +137,7 @@ def _write(halves: "_Halves", rows: pl.LazyFrame, progress: Progress) -> Rows:
 
 
 def _check_flags(table: Input) -> None:
-    """Refuse a text that tells a click or an action and cannot be read: it would be none without a word.
-
-    Raises InputError if there is one.
-    """
+    """Refuse (InputError) a text of clicks or actions that cannot be read: it would count as none."""
     told = [
         (want.name, want.kind) for want in IMPRESSIONS if want.kind == "flag" or want.name in SAYS_CLICKED
     ]

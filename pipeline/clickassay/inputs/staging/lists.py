@@ -86,10 +86,7 @@ class ShownRows:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, reach: int) -> tuple[Self, pl.DataFrame]:
-        """Return the rows of searches that have ended, and all others.
-
-        reach: a search may go on if one of the last so many rows is its; 0 = all have ended.
-        """
+        """Return the rows of ended searches, and others: a search with one of the last `reach` may go on."""
         ids = _values(rows, "search_id")
         starts = np.flatnonzero(_changes(ids))
         if are_distinct(ids[starts]):

@@ -62,12 +62,7 @@ class InputSql:
 
     @classmethod
     def of(cls, given: str, database: Path | None, folder: Path | None = None) -> Self:
-        """Return the SQL of an option: a text, or the content of a file whose name ends in ``.sql``.
-
-        The path of the file, and paths in the SQL, count from `folder`; None = the working folder.
-
-        Raises InputError if the file cannot be read.
-        """
+        """Return the SQL of a text or ``.sql`` file (InputError if unreadable); paths count from `folder`."""
         if not given.strip().lower().endswith(".sql"):
             return cls(given, None, database, folder)
         file = Path(given.strip()) if folder is None else folder / given.strip()

@@ -106,10 +106,7 @@ class Recognised:
 
 
 def recognise(file: Path) -> Recognised:
-    """Guess what a file is from its beginning.
-
-    Raises InputError if it is missing, no file, empty or unreadable.
-    """
+    """Guess what a file is from its beginning; InputError if it is missing, no file, empty or unreadable."""
     raw = head(file, _HEAD_BYTES)
     if not raw.strip():
         raise InputError(f"{file} is empty; expected a log or judgments")
@@ -141,10 +138,7 @@ def _recognised(file: Path, layout: Layout, problem: str, head: tuple[str, ...])
 
 
 def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, str]:
-    """Return the layout of a table, and why a run would not read it.
-
-    form: parquet, csv, tsv (tabs), json (an object a line) or document (one of JSON).
-    """
+    """Return the layout of a table (parquet, csv, tsv, json or document), and why a run would not read it."""
     canonical = _canonical({name.strip() for name in names})
     keys = [rows.column_key(name) for name in names]
     has = set(keys)
@@ -257,10 +251,7 @@ def _first_object(text: str) -> tuple[str, dict[str, object]]:
 
 
 def _mostly(pattern: str, *, comments: str | None = None) -> Callable[[Sequence[str]], bool]:
-    """Return a test that holds when nine lines of ten are as the pattern says; lines of comment do not count.
-
-    A broken line does not change the layout: the importer names the line.
-    """
+    """Return whether nine lines of ten (no comments) are as the pattern says: importers name broken lines."""
     compiled = re.compile(pattern, re.ASCII)  # a no-break space divides nothing, as in `text.trec`
 
     def fits(lines: Sequence[str]) -> bool:

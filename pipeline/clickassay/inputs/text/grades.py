@@ -137,10 +137,7 @@ def _parts(text: str) -> list[tuple[str, int]]:
 
 
 def parse_cuts(text: str) -> GradeMap:
-    """Read ``0.25,0.5,0.75``: a number has as its grade how many of them it reaches.
-
-    Raises SettingsError if they are not rising numbers, at most 30.
-    """
+    """Read ``0.25,0.5,0.75``: a grade is how many a number reaches; SettingsError unless they rise."""
     numbers = [spelled_number(part) for part in text.split(",")]
     cuts = [number for number in numbers if number is not None]
     if len(cuts) < len(numbers) or len(cuts) > HIGHEST_GRADE or sorted(set(cuts)) != cuts:

@@ -43,10 +43,7 @@ def column_key(name: str) -> str:
 
 
 def keys_of(what: object, names: Sequence[str], ours: Names = OUR_NAMES) -> list[str]:
-    """Return the keys of columns; those that users named have ours, which no other has then.
-
-    Raises InputError if one that was named is not there.
-    """
+    """Return the keys of columns; one that users named has ours alone, InputError if it is not there."""
     chosen, keys = {column_key(path): name for name, path in ours.items()}, [column_key(one) for one in names]
     missing = next((path for path in ours.values() if column_key(path) not in keys), None)
     if missing is not None:
@@ -104,10 +101,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def form_of(lines: Iterable[str], usual: str = ",") -> tuple[Form, str]:
-    """Return the form of delimited text, and its header: the first line that is not blank.
-
-    The separator is the sign that divides the header most often, outside quotes; `usual` if none does.
-    """
+    """Return form and header of text: its separator is most often there outside quotes, or is `usual`."""
     filled = (line for line in lines if line.strip())
     first = next(filled, "")
     if said := _SAID.fullmatch(first.rstrip()):
@@ -117,10 +111,7 @@ def form_of(lines: Iterable[str], usual: str = ",") -> tuple[Form, str]:
 
 
 def form_in(file: Path, format_: str) -> Form:
-    """Return the form of a file that an engine is to read, of a format as `files.FORMATS` has them.
-
-    Raises InputError if it cannot be read, or is JSON whose lines end with carriage returns alone.
-    """
+    """Return the form of a file for an engine; InputError if it is unreadable, or JSON with lone CRs."""
     if format_ == "parquet":
         return PLAIN
     with opened(file) as source:
@@ -149,12 +140,7 @@ def header_of(text: str) -> list[str]:
 def delimited(
     file: Path, numbered: Numbered, counts: MutableMapping[str, int] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of its last line, cells) of each row that is not blank, the header first.
-
-    Counts ``blank_lines``, where there are counts.
-
-    Raises InputError if a quote is not closed.
-    """
+    """Yield (last line, cells) of each row, the header first, counting blanks; InputError: an open quote."""
     start = 1
 
     def texts() -> Iterator[str]:
@@ -212,10 +198,7 @@ def json_objects(
 
 
 def json_document(file: Path, text: str) -> Any:  # noqa: ANN401 - JSON is anything
-    """Return the JSON of a whole file.
-
-    Raises InputError if it is none.
-    """
+    """Return the JSON of a whole file; InputError if it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

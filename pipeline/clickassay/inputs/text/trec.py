@@ -99,10 +99,7 @@ _RULES = {
 
 
 def subtopics(rows: pl.DataFrame) -> str | None:
-    """Say that the second column of lines of qrels looks like a subtopic, as diversity judgments have it.
-
-    None unless rows, as `qrels_lines` gives them, of results judged more than once differ in that column.
-    """
+    """Say where rows of `qrels_lines` judged more than once differ in column 2 as subtopics do; else None."""
     repeated = rows.filter(pl.struct("query", "doc").is_duplicated())
     second = repeated.with_columns(second=pl.col("text").str.extract_all(_FIELD).list.get(1))
     values = second["second"].unique().sort()
@@ -203,10 +200,7 @@ def _stretches(same: Sizes) -> Iterator[tuple[int, int]]:
 
 
 def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Mapping[str, Any]] | None:
-    """Return a dict ``{query: {doc: number}}`` as it is when it needs no reading, else None.
-
-    It needs none when names are text and numbers are grades (`kind` int) or finite (`kind` float).
-    """
+    """Return a dict ``{query: {doc: number}}`` that needs no reading (numbers finite, of `kind`), or None."""
     if not isinstance(source, Mapping) or not all(isinstance(docs, Mapping) for docs in source.values()):
         return None
     names = chain(source, chain.from_iterable(source.values()))
@@ -224,10 +218,7 @@ def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Ma
 
 
 def read_numbers(source: Source) -> pl.DataFrame:
-    """Return rows (query, number) of a file of two columns with white space between, or of a dict.
-
-    Raises InputError if a number is not finite or below 0, or a query comes twice.
-    """
+    """Return (query, number) of two columns or a dict; InputError if one is below 0, infinite, or twice."""
     if isinstance(source, Mapping):
         pairs = [(str(query), str(number)) for query, number in source.items()]
         rows = pl.DataFrame(pairs, {"query": pl.String, "number": pl.String}, orient="row")
@@ -282,11 +273,7 @@ def _fields(file: Path, what: str, layouts: Sequence[str], names: Sequence[str])
 def _split(
     file: Path, lines: pl.DataFrame, what: str, layouts: Sequence[str], names: Sequence[str]
 ) -> pl.DataFrame:
-    """Split rows (line, text) at white space: line, the fields of these names, text.
-
-    The first line says which of the `layouts` it is; a name that this one lacks is null. Blank lines are left
-    out, and a first line that names the columns.
-    """
+    """Split rows (line, text) at white space into `names`, by the layout of the first; null if missing."""
     split = lines.lazy().with_columns(fields=pl.col("text").str.extract_all(_FIELD)).collect()
     split = split.filter(pl.col("fields").list.len() > 0)
     if not split.height:

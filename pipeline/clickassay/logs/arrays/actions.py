@@ -46,10 +46,7 @@ class Actions:
         return self._signals[kind - SATISFIED]
 
     def codes_in(self, rows: pl.DataFrame) -> Codes:
-        """Return the number of the action of each row, whose text has a key; 0 = none, whose key is 0.
-
-        Raises InputError if there are too many different texts: the column is none of actions.
-        """
+        """Return the number of each row's action, 0 = none; InputError if there are too many for actions."""
         keys, texts = numbers_in(rows["action_key"]), rows["action"]
         codes = np.zeros(len(keys), np.uint16)
         left = np.flatnonzero(keys != 0)

@@ -70,10 +70,7 @@ class SearchIds:
         return places
 
     def by_part(self, ids: Rows) -> tuple[Rows, Rows, list[Small]]:
-        """Return some ids in the order of the parts of their searches, and those without one last.
-
-        Returns their order, where each part ends, and for each part the rows of the searches.
-        """
+        """Return ids in order of their searches' parts (none: last), ends of parts, rows by part."""
         places = self.places(ids)
         order, ends = order_of_parts(np.where(places < 0, self.parts, places & (self.parts - 1)), self.parts)
         rows = (places.take(order) >> (self.parts - 1).bit_length()).astype(np.int32)

@@ -186,10 +186,7 @@ def _signal_table(parts: Sequence[PatternCounts], configurations: "Configuration
 def _signal_pieces(
     ranked: Mapping[str, Sequence[Sections]], layout: WordLayout, configurations: "Configurations"
 ) -> Iterator[pl.DataFrame]:
-    """Yield configuration_id, fold, signal, click_mask and sessions in this order.
-
-    ranked: counts of the parts of the users by signal.
-    """
+    """Yield configuration_id, fold, signal, click_mask, sessions, in order, of counts of users' parts."""
     names = sorted(ranked)
     of_parts = [_together(ranked[name]) for name in names]
     for sections in zip(*of_parts, strict=True):
@@ -307,10 +304,7 @@ class Configurations:
 
     @classmethod
     def of(cls, lists: Rows, shown: LogTexts, workers: Workers) -> "Configurations":
-        """Address the configurations of lists, each once.
-
-        Raises EngineError if the ids of two configurations begin with the same 16 digits.
-        """
+        """Address each configuration once; EngineError if two ids begin with the same 16 digits."""
         made = workers.map(lambda rows: configuration_digests(_texts(rows, shown)), _cut(lists))
         digests = np.concatenate([np.empty((0, 16), np.uint8), *made])
         leading = digests[:, :8].copy().view(">u8").ravel().astype(np.uint64)

@@ -180,10 +180,7 @@ def spark_batches(
 def read_spark_log(
     engine: SparkEngine, searches: LocalHalf | str, clicks: LocalHalf | str, settings: Settings
 ) -> Log[SparkHalf]:
-    """Give Spark both halves of a log; halves that do not lie here are opened.
-
-    Raises InputError if a file or table is missing, cannot be read or lacks a column.
-    """
+    """Give Spark both halves of a log, opened if need be; InputError if one cannot be read."""
     halves = (
         read_for_spark(
             engine.session,

@@ -268,10 +268,7 @@ def is_remote(session: "SparkSession") -> bool:
 
 
 def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> None:
-    """Refuse a cluster none of whose workers takes a job: Spark itself would wait for ever, in silence.
-
-    Raises EngineError if a job of one row is not done after so many seconds.
-    """
+    """Refuse (EngineError) a cluster where a one-row job is not done: Spark would wait for ever."""
 
     def count_one() -> None:
         with suppress(Exception):  # what fails here fails again with the first step, and is reported then

@@ -122,10 +122,7 @@ def unspaced_note(queries: pl.DataFrame) -> str:
 
 
 def ties_note(sessions: Sequence[int]) -> str:
-    """Say which borders of the deciles part queries with the same number of sessions; '' if none does.
-
-    `sessions` are the sessions of all queries of the sample, ascending.
-    """
+    """Say which borders of deciles part queries of equal (ascending) `sessions`; '' if none does."""
     decile = [10 * rank // len(sessions) + 1 for rank in range(len(sessions))]
     cut = [
         (decile[rank - 1], decile[rank], sessions[rank])

@@ -362,10 +362,7 @@ def health_line(run: Run) -> str:
 
 
 def health_section(run: Run) -> Section:
-    """Return the faults of the log, and all checks folded.
-
-    Examples are left out: a page that is passed on shows no search ids, nor URLs of rare queries.
-    """
+    """Return faults of the log, and all checks folded, without examples: no ids or rare queries on pages."""
     frame = run.frames["health"]
     said = tuple(f"{capital(one.status)}. {one.sentence} {one.remedy}" for one in fired(frame))
     checks = {row["check"]: HealthCheck(**row) for row in frame.iter_rows(named=True)}

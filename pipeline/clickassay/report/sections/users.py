@@ -90,10 +90,7 @@ def _of(frame: pl.DataFrame, sample: SampleKey) -> pl.DataFrame:
 
 
 def _best_model(run: Run) -> tuple[SampleKey, dict[str, Any] | None] | tuple[None, None]:
-    """Return the headline's market and judge at the greatest depth that has a model, and the row of its best.
-
-    That is the model of largest log-likelihood that estimates examination.
-    """
+    """Return market and judge of the headline at the greatest depth with a model, and its most likely row."""
     models = run.frames["click_models"]
     if run.headline is None:
         return None, None

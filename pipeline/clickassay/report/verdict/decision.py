@@ -74,10 +74,7 @@ class Advice:
 
     @property
     def main_reasons(self) -> tuple[str, ...]:
-        """Reasons that a narrow screen has before its picture: one; of signals that disagree one each.
-
-        None where the log is at fault: what to do comes first.
-        """
+        """Reasons before a narrow picture: one, or one for each disagreeing signal; none of a bad log."""
         if self.kind == "log_at_fault":
             return ()
         by_signal = self.kind == "choose_click_metric" and self.current is not None

@@ -346,10 +346,7 @@ def first_finding(claim: Claim) -> Finding:
 
 
 def within_finding(claim: Claim, *, is_sum: bool = False) -> Finding:
-    """Say which metric best tells, of two lists for a query, the one that users prefer.
-
-    `is_sum`: whether it is of several markets together.
-    """
+    """Say which metric best tells the list that users prefer of two; `is_sum`: over several markets."""
     where = "Within queries of all markets" if is_sum else "Within queries"
     return _of_two(
         claim,

@@ -26,10 +26,7 @@ from clickassay.report.writers.tables import html_table, latex_table, markdown_t
 
 @cache
 def script() -> str:
-    """Return the script of the page: DataTables, from the package itables, and our own lines.
-
-    Raises RuntimeError if the bundle of itables does not have the expected form.
-    """
+    """Return the page's script: DataTables of itables, of the form expected (RuntimeError), and our lines."""
     package = find_spec("itables")  # not imported: it would import pandas where that is installed
     (home,) = (package and package.submodule_search_locations) or ("",)
     bundle = Path(home, "html", "dt_bundle.js").read_text(encoding="utf-8")
@@ -106,10 +103,7 @@ def _template_options(home: str) -> dict[str, Any]:
 
 
 def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPORT, **content: object) -> str:
-    """Fill a template of HTML with the script and the style of every page.
-
-    `mark` escapes prose and may add links; the folder ``templates`` of the package `home` has the template.
-    """
+    """Fill a template of `home` with every page's script and style; `mark` escapes prose, and may link."""
     own_script = script()
     style = _source("report.css")
     return (

@@ -29,10 +29,7 @@ def in_brackets(cell: Estimate | Share) -> str:
 
 
 def cell_text(cell: Cell, interval: Callable[[Estimate | Share], str] | None = None) -> str:
-    """Return a cell as text: 3 decimals for estimates, whole numbers with thousands, shares in per cent.
-
-    `interval` formats the interval of an estimate: `second_line` or `in_brackets`; None leaves it out.
-    """
+    """Return a cell as text: estimates in 3 decimals, with `interval` in its format; shares in per cent."""
     if isinstance(cell, Estimate | Share):
         has_interval = cell.value is not None and cell.low is not None
         text = percent(cell.value) if isinstance(cell, Share) else number(cell.value)
@@ -48,10 +45,7 @@ def cell_text(cell: Cell, interval: Callable[[Estimate | Share], str] | None = N
 
 
 def plain_rows(table: ReportTable) -> list[list[str]]:
-    """Return heads and rows as plain text with plain minus signs, a column of groups first if there are any.
-
-    A head over several columns is on a line of its own above the first of them.
-    """
+    """Return heads and rows as text with plain minus signs; groups and heads of several columns first."""
     rows = [
         [row.group, row.name, *(cell_text(cell, in_brackets) for cell in row.cells)] for row in table.shown
     ]

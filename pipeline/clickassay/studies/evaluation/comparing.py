@@ -41,10 +41,7 @@ def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Float
 
 
 def pairs_of_runs(runs: Iterable[str], baseline: str | None) -> list[tuple[str, str]]:
-    """Return every two runs; with a baseline, the baseline and each other one.
-
-    Raises SettingsError if no run has the name.
-    """
+    """Return every two runs, or `baseline` and each other one; SettingsError if no run has the name."""
     names = list(runs)
     if baseline is None:
         return list(combinations(names, 2))

@@ -145,10 +145,7 @@ def _number(shares: Floats) -> float:
 
 
 def _together(spread: Spread, more: tuple[Floats, Floats], queries: tuple[float, float]) -> Spread:
-    """Return the spread of independent parts: the line, the judge's mean, and the queries where it errs.
-
-    `more` are the squared errors of the last two, with the degrees of as many `queries`.
-    """
+    """Return the spread of independent parts: the line, the judge's mean, queries where it errs (`more`)."""
     of_line = spread.error**2
     with np.errstate(divide="ignore", invalid="ignore"):
         square = of_line + sum(more)

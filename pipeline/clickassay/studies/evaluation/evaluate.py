@@ -289,10 +289,7 @@ def _read(
 
 
 def _sharing(run: Source, grades: pl.DataFrame) -> tuple[pl.DataFrame, str | None]:
-    """Return a run, and how its queries are named there so that it shares one with the judgments.
-
-    By their texts, else by their ids; None where it shares none.
-    """
+    """Return a run, and whether its texts or else its ids of queries are judged; None if neither are."""
     judged = grades["query"].unique().implode()
     by_text = read_run(run, ranks=True)
     if by_text["query"].is_in(judged).any():

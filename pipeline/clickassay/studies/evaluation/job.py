@@ -77,12 +77,7 @@ def _scale_cautions(evaluation: Evaluation) -> Iterator[str]:
 
 
 def run_names(runs: Sequence[Path], what: str = "run") -> dict[str, Path]:
-    """Return runs, or other files that messages call `what`, by name.
-
-    A name is the file name without its ending, or the path where two would be the same.
-
-    Raises SettingsError if one is given twice.
-    """
+    """Return files by name without ending, or path if two have it; SettingsError if one is given twice."""
     stems = [run.stem for run in runs]
     named = {str(run) if stems.count(run.stem) > 1 else run.stem: run for run in runs}
     if len(named) < len(runs):
@@ -92,10 +87,7 @@ def run_names(runs: Sequence[Path], what: str = "run") -> dict[str, Path]:
 
 
 def as_tsv(result: EvaluatedFiles, *, per_query: bool) -> str:
-    """Return lines ``measure<TAB>query<TAB>value`` as trec_eval prints them, with all digits.
-
-    The values of a run follow a line ``runid<TAB>all<TAB>name``; its means have ``all`` for a query.
-    """
+    """Return ``measure<TAB>query<TAB>value`` as trec_eval does, all digits; means are of query ``all``."""
     lines = []
     for run in result.evaluation.lists:
         lines.append(("runid", "all", terminal(run)))

@@ -107,10 +107,7 @@ _RULES = {"max": "the highest of its grades", "mean-rounded": "their rounded mea
 
 
 def check_queries(run: str, there: set[str], judged: set[str], judgments: str) -> None:
-    """Refuse a run that has no query of the judgments, which messages call so.
-
-    Raises NothingInCommonError: with one name of each side.
-    """
+    """Refuse a run without a judged query: NothingInCommonError has one name of each side."""
     if there & judged:
         return
     ours, theirs = (
@@ -166,10 +163,7 @@ def overlap(runs: pl.DataFrame) -> str:
 
 
 def judgment_cautions(counts: Mapping[str, int], rule: str, who: str = "") -> Iterator[str]:
-    """Yield sentences on documents judged more than once, and on ratings that are no judgments.
-
-    `counts` are those of `read_qrels`, of the judgments of `who`.
-    """
+    """Yield which documents were judged again, and which ratings are none, by counts of `read_qrels`."""
     if counts.get("judged_again"):
         again = plural(counts["judged_again"], "judgment")
         grade = f"{_RULES[rule]} (--conflicts {rule})"

@@ -303,10 +303,7 @@ def _runs(frame: pl.DataFrame) -> tuple[str, ...]:
 
 
 def means_figures(frame: pl.DataFrame, shares: frozenset[str]) -> tuple[Figure, ...]:
-    """Draw means with their intervals: a picture for each measure, or one of all when there is one run.
-
-    `shares` are the measures that lie in 0..1: only they fit one picture.
-    """
+    """Draw means with intervals, by measure; of one run, all those in 0..1 (`shares`) in one picture."""
     if frame["run"].n_unique() == 1:
         rows = {row["measure"]: row for row in frame.iter_rows(named=True) if row["measure"] in shares}
         return (_means_figure("means", "Means", rows, "Measure"),) if rows else ()

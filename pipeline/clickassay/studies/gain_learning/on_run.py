@@ -95,10 +95,7 @@ def metric_of_study(learned: Study, positions: Positions) -> str | None:
 
 
 def metric_of_map(gain_map: GainMap, positions: Positions) -> str:
-    """Return the name of ERR with the values of a map, as the setting `metric` takes it.
-
-    Utilities hold for one depth, so that a name with utilities ends in a cut at this depth.
-    """
+    """Return ERR with a map's values as `metric` takes it; with utilities it ends in a cut, their depth."""
     arguments: dict[str, Value] = {"gains": _rounded(gain_map.probabilities)}
     depth = None
     if gain_map.gamma is not None:

@@ -132,10 +132,9 @@ def compare_judges(
 
 
 def judged_by_both(judges: tuple[str, ...], rows: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
-    """Return the results that two judges both judged, for every two that have any.
+    """Return results that both judged, for every two judges with any: market, query, url, grade_a, grade_b.
 
-    Rows market, query, url, grade_a, grade_b, place, with the texts of the first of the two; `place`, 0..1,
-    is where the result stands in the file of the second.
+    `place`, 0..1, is where the result stands in the file of the second; texts are of the first.
     """
     once = rows.unique(["judge", "query", "url"], keep="first", maintain_order=True)
     columns, pairs = (*_named(once), "query", "url", "grade_b", "place"), {}

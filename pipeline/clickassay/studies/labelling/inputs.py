@@ -125,10 +125,7 @@ def _ranking(path: Path, number: int, depth: int | None) -> tuple[pl.DataFrame, 
 
 
 def _check_common(what: str, others_have: str, given: pl.DataFrame, documents: pl.DataFrame) -> None:
-    """Refuse a table (query, and url where it has documents) that shares no row with another one.
-
-    Raises NothingInCommonError: with one name of each side.
-    """
+    """Refuse tables that share no row: NothingInCommonError has one name of each side."""
     on = [name for name in KEY if name in given.columns]
     if given.is_empty() or given.join(documents, on=on, how="semi").height:
         return

@@ -181,10 +181,7 @@ def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
 
 
 def read_plan(folder: Path) -> LabelPlan:
-    """Read a plan back.
-
-    Raises ActiveError if there is none, a file of it is broken, or it has the layout of an earlier version.
-    """
+    """Read a plan back; ActiveError if there is none, it is broken, or of an earlier version."""
     try:
         info = read_json(folder / SETTINGS_FILE)
         if "aim" in info:  # it can be made again: the draws follow from options and seed

@@ -121,10 +121,7 @@ class DiffOptions:
         return frame.filter(*kept)
 
     def check(self, runs: Sequence[Run]) -> None:
-        """Check that the runs have what the options select.
-
-        Raises SettingsError if neither run has a value of an option, or a row with all of them.
-        """
+        """Check that the runs have what options select; else SettingsError: a value, or rows with all."""
         names = ["split", *SAMPLE_COLUMNS, "click_metric", "editorial_metric"]
         tables = ("correlations", "within")  # of all markets together there is `within` alone
         frame = pl.concat([run.tables[table].select(names) for run in runs for table in tables])
@@ -433,10 +430,7 @@ def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Watch:
-    """What makes a change from A to B a finding: of `diff --fail-above`, and of rules `not worse than`.
-
-    A number that B lacks is a finding always, so that a job does not pass because data are missing.
-    """
+    """What makes a change a finding, of `diff --fail-above` and `not worse than`; a lost number is one."""
 
     above: float = 0.0  # A change is a finding if it is larger than this.
     # Whether changes within noise are left out. Changes that cannot be tested stay.

@@ -145,10 +145,7 @@ def comparison_markdown(report: ComparisonReport) -> str:
 
 
 def check_comparison_place(out: Path, found_in: Sequence[Path], *, force: bool) -> None:
-    """Check that a page or folder can be written, before anything is computed.
-
-    Raises OutputError if something is there already, or it lies inside a run.
-    """
+    """Check, before computing, that a page or folder is free and outside runs; else OutputError."""
     check_apart(out, *found_in)
     if is_page(out):
         check_free_file(out, force=force, ours=OURS)

@@ -65,10 +65,7 @@ _DECISIONS = {
 
 
 def title_and_lead(diff: RunComparison) -> tuple[str, str]:
-    """Return the title of the page, without a full stop, and what stands below it.
-
-    A changed decision is the answer; where it is the same, what changed significantly is.
-    """
+    """Return the page's title, without full stop, and lead: a changed decision, or significant changes."""
     (moved, rest), decision = significant_changes(diff), decision_sentence(diff).removesuffix(".")
     title, other = (moved, decision) if decision.startswith(_SAME_DECISION) else (decision, moved)
     return title, f"{other}. {rest}".rstrip()

@@ -87,10 +87,7 @@ class ArmFinder:
         return np.where(self._keys[at] == keys, self._order[at], NO_ARM)
 
     def of_sessions(self, searches: Searches, first: Rows) -> tuple[Rows, Rows]:
-        """Return the places of sessions that count, and their arms; a session may be in several tests.
-
-        first: the first searches of the sessions.
-        """
+        """Return places and arms of sessions that count, by first searches; one may be in several tests."""
         user, time = searches.user.take(first), searches.time.take(first)
         if searches.arm is None:
             row, arm = self._assigned.of_sessions(user, time)

@@ -30,10 +30,7 @@ class CarryOver:
 
 
 def searches_as_read(searches: Searches, shown: LogTexts, arms: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Return searches as rows of their input, sorted.
-
-    arms: experiment and variant of the arms that they may name.
-    """
+    """Return searches as rows of their input, sorted, with experiment and variant of `arms`."""
     frame = shown.rows(searches)
     rows = frame.select(
         ids_as_read(searches.id, searches.id_text).alias("search_id"),

@@ -35,10 +35,7 @@ SEARCH_FAULTS = (
 
 
 def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
-    """Return for each search 0 if it is usable, else the place of the reason from 1; None if all are.
-
-    Times from `end_ms` on are too late.
-    """
+    """Return 0 for usable searches (before `end_ms`), else the reason's place from 1; None if all are."""
     times = rows["timestamp"]
     too_long = rows["query"].str.len_bytes() > MOST_BYTES
     empty, with_null = [], []
@@ -66,10 +63,7 @@ def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
 
 
 def first_faults(height: int, faults: tuple[str, ...], by_fault: Mapping[str, Flags | None]) -> Codes | None:
-    """Return the place, from 1, of the first fault of each row; 0 where it has none; None if no row has one.
-
-    by_fault: by fault the rows that have it, or None.
-    """
+    """Return the place from 1 of each row's first fault, 0 = none; None if no row has one."""
     codes = None
     for place, fault in reversed(list(enumerate(faults, 1))):
         concerned = by_fault.get(fault)

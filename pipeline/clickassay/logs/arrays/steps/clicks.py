@@ -185,11 +185,7 @@ class AttributedClicks:
 def attributed_clicks(
     clicks: Clicks, row: Small, searches: Searches, shown: LogTexts, idle_ms: int, *, by_url: bool
 ) -> AttributedClicks:
-    """Place clicks on the lists of their searches.
-
-    row: of the search of each click.
-    idle_ms: a click belongs to its search if it lies within so many ms of it.
-    """
+    """Place clicks on the lists of their searches, in rows `row`, if within `idle_ms` after them."""
     in_time = np.abs(clicks.time - searches.time.take(row)) <= idle_ms
     click = np.flatnonzero(in_time)
     search = row.take(click)

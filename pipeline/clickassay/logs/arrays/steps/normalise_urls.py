@@ -89,10 +89,7 @@ class Urls:
         self._numbers.add_new(keys, keep)
 
     def known_by_normal_form(self, texts: pl.Series) -> Small:
-        """Return the number of each URL that no list shows as it was read, but in its normal form.
-
-        `NO_URL` for all others.
-        """
+        """Return the number of each URL that lists show in its normal form only; `NO_URL` for others."""
         numbers = np.full(len(texts), NO_URL, np.int32)
         rows = _may_be_unnormalised(texts) if self._normalise else np.zeros(0, np.int64)
         if len(rows):

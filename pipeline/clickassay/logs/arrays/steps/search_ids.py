@@ -61,10 +61,7 @@ def ambiguous_ids(
 
 
 def repeated_ids(searches: pl.LazyFrame) -> Rows:
-    """Return the fingerprints of search ids that more than one row has (nulls aside).
-
-    Ascending ids, or blocks of them that do not overlap, are recognised without sorting anything.
-    """
+    """Return fingerprints of ids of several rows; ascending ids, or blocks of them, need no sorting."""
     ids = searches.select(_fingerprint(searches).alias("id")).drop_nulls()
     rows = int(searches.select(pl.len()).collect().item())
     if rows > _AT_ONCE and _ascending(ids):
@@ -108,11 +105,7 @@ def _ascending(ids: pl.LazyFrame) -> bool:
 
 
 def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -> pl.Series:
-    """Return the wanted search ids that a usable search has.
-
-    wanted: distinct ids, as they are read.
-    rejected: the search_id of each search that is unusable.
-    """
+    """Return the wanted ids, distinct and as read, that a search has which is not `rejected`."""
     present = _with_ids(searches.select("search_id"), _fingerprints(wanted))["search_id"].value_counts()
     unusable = rejected.drop_nulls().value_counts(name="unusable")
     both = present.join(unusable, on="search_id", how="left")

@@ -106,10 +106,7 @@ def _in_order(searches: Searches, rows: Rows, *keys: NDArray[Any]) -> Rows:
 
 
 def _numbered(first: Flags, time: Rows, active: Rows, idle_ms: int) -> Rows:
-    """Return the number of each search's visit, from 1: a gap of more than the limit begins a new one.
-
-    Rows are in order of scope and time; `first` are the first of their scope.
-    """
+    """Return each search's visit, from 1, in order of scope and time: a gap over the limit begins one."""
     begins, times = first.copy(), distinct(active)
     # scopes ascend, so that the highest (scope, place of the time) so far is of the row's own scope
     highest = np.maximum.accumulate((np.cumsum(first) << 32) | np.searchsorted(times, active))

@@ -124,10 +124,7 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
 
 
 def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
-    """Return the outcome of a rule, given the rows of `compare_numbers`.
-
-    Where nothing fell beyond noise, it is open if too few folds of users may be why.
-    """
+    """Return a rule's outcome by rows of `compare_numbers`; open if only too few folds show no fall."""
     told = pl.when(pl.col("p_adjusted") < rule.alpha).then(pl.lit(BEYOND)).otherwise(pl.lit(WITHIN))
     is_tested = pl.col("status").is_in([BEYOND, WITHIN])
     numbers = numbers.with_columns(status=pl.when(is_tested).then(told).otherwise("status"))
@@ -256,11 +253,7 @@ _UNCERTAIN = (
 
 
 def state_of(quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
-    """Return the state of a rule about a number: it is broken only if every value of its interval breaks it.
-
-    quantity: the number; an exact one is its own interval.
-    comparison, limit: one of `grammar.COMPARISONS`, and what the number is compared with.
-    """
+    """Return the state of a rule on a number: broken only if its whole interval breaks `limit`."""
     ends = [_KEEPS[comparison](end, limit) for end in quantity.ends]
     if not ends:
         return RuleState.UNDECIDED

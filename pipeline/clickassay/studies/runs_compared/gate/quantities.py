@@ -79,10 +79,7 @@ class Quantity:
 
 
 def click_metric(name: str) -> str | None:
-    """Return the click metric of this name; None if there is none.
-
-    Raises SettingsError if it is IPS, which compares nothing.
-    """
+    """Return the click metric of this name, or None; SettingsError if it is IPS, which compares nothing."""
     refuse_ips(name.upper())
     if signal_of(name) is not None:
         return click_metric_named(name)
