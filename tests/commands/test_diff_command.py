@@ -255,15 +255,6 @@ def test_a_table_that_is_missing_or_broken_is_named(whole, tmp_path, name, place
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"inputs": [], "settings": {}, "versions": {}}', "[" * 100_000]
-)
-def test_settings_that_are_none_are_named(whole, tmp_path, text):
-    broken = shutil.copytree(whole, tmp_path / "broken")
-    (broken / "settings.json").write_text(text)
-    assert f"{broken / 'settings.json'} is broken (" in tiny.refusal("diff", whole, broken)
-
-
-@pytest.mark.parametrize(
     ("name", "change", "words"),
     [
         ("correlations", lambda rows: rows.with_columns(correlation=pl.lit(1.5)), "relation outside -1..1"),
@@ -277,14 +268,6 @@ def test_tables_that_were_changed_by_hand_are_named_with_what_is_wrong(whole, tm
     line = tiny.refusal("diff", whole, changed_table(whole, tmp_path / "other", name, change))
     assert f"{name}.parquet is broken (" in line
     assert words in line
-
-
-def test_a_folder_that_is_no_run_is_refused(whole, tmp_path):
-    assert f"no settings.json in {tmp_path}: give" in tiny.refusal("diff", tmp_path, whole)
-    missing = tmp_path / "missing"
-    assert f"no settings.json in {missing}" in tiny.refusal("diff", whole, missing)
-    line = tiny.refusal("diff", whole, ROOT / "data_samples")
-    assert line.endswith("give a folder that `clickassay run` made")
 
 
 # ---- docs/reference/diff.md -------------------------------------------------------------------

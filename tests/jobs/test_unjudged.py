@@ -17,33 +17,14 @@ from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.strata import UserSplit, judgments_by_rule, split_users
-from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
-from clickassay.judgments.unjudged import (
-    MIN_DONORS,
-    constant_grade,
-    fill_unjudged,
-    hot_deck_from_clicks,
-    unjudged_results,
-)
+from clickassay.judgments.unjudged import MIN_DONORS, fill_unjudged, hot_deck_from_clicks, unjudged_results
 from clickassay.patterns.lists import log_lists
 from support.logs import tiny
 from support.logs.small_logs import simulated
 from support.logs.tiny_table import GRADES, judgment_rows, prepared, table_of
 
 QUICK = {"iterations": 10, "click_models": ("NONE",)}
-
-
-# ---- by hand ----------------------------------------------------------------------------------
-def test_unjudged_are_the_shown_results_of_judged_queries_down_to_the_depth():
-    lists, judgments = log_lists(table_of().staged()), prepared()
-    assert unjudged_results(lists, judgments, deepest=3).rows() == [
-        ("all", "all", "q", "d"),
-        ("all", "all", "r", "y"),
-    ]
-    assert unjudged_results(lists, judgments, deepest=2).rows() == [("all", "all", "r", "y")]
-    another = prepared(rows=judgment_rows([("q", "d", 1)]))
-    assert unjudged_results(lists, another, deepest=1).rows() == [("all", "all", "q", "a")]
 
 
 def test_each_judge_has_holes_of_its_own():
@@ -57,23 +38,6 @@ def test_judgments_of_a_market_are_filled_in_that_market_alone():
     rows = judgment_rows([("q", "a", 3)], market=["n"])
     found = unjudged_results(log_lists(table.staged()), prepared(table, rows, by_market=True), deepest=2)
     assert found.rows() == [("all", "n", "q", "b")]
-
-
-@pytest.mark.parametrize(("grade", "shown"), [(0, [2, 0]), (4, [2, 4])])
-def test_a_filled_list_is_measured_with_the_grade_of_the_rule(grade, shown):
-    table, judgments = table_of(), prepared()
-    whole = fill_unjudged(
-        judgments, unjudged_results(log_lists(table.staged()), judgments, deepest=2), constant_grade(grade)
-    )
-    judged = cut_to_depth(
-        look_up_grades(log_lists(table.staged()), whole, judge="all", deepest=2), depth=2, max_grade=4
-    )
-    row = judged.rows["query"].to_list().index("r")
-    assert judged.grades[row].tolist() == shown
-    assert judged.filled[row].tolist() == [False, True]
-    assert judged.pool[row].tolist() == [int(one in shown) for one in range(5)]
-    assert not judged.filled[:row].any()
-    assert judged.not_judged == {"all": 0}
 
 
 # ---- a run with a rule is a run with those judgments written down -----------------------------
