@@ -26,7 +26,6 @@ from support.spark.spark_logs import both_engines, differing_tables, made_by
 from support.tiers import first
 
 
-# ---- whole logs ---------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def packed():
     return packs()
@@ -98,7 +97,6 @@ def test_a_log_beyond_the_memory_limit_is_spilled_and_leaves_the_same_bytes(tmp_
     assert sum(spilled) > 10_000_000
 
 
-# ---- files --------------------------------------------------------------------------------------
 FAR = 9_999_999_999_999_999  # milliseconds that DuckDB cannot spell in microseconds
 
 
@@ -183,7 +181,6 @@ def test_times_at_the_ends_of_their_range_are_rejected_alike(far, unit, tmp_path
     assert table.patterns["sessions"].sum() == tiny.ROWS - (far != NOON or unit == "us")
 
 
-# ---- stores -------------------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     return in_files(tmp_path_factory.mktemp("log"))
@@ -220,7 +217,6 @@ def test_one_engine_continues_the_store_of_the_other(one, other, log, tmp_path):
     assert tiny.files_of(tmp_path / "in turn", ".parquet") == tiny.files_of(tmp_path / "alone", ".parquet")
 
 
-# ---- what goes wrong ----------------------------------------------------------------------------
 def no_text(file):
     """Put bytes that are no UTF-8 into a column of text."""
     rows = pq.read_table(file)

@@ -43,7 +43,6 @@ def sql():
     connection.close()
 
 
-# ---- all of Unicode ---------------------------------------------------------------------------
 QUERY = "{0} {0}A{0}b {0}"
 URLS = ("Http://A{0}b/{0}#x", "{0}://x")
 
@@ -149,7 +148,6 @@ def test_a_normal_url_stays_as_it_is_but_for_what_was_there_twice(url):
     assert normalise_url(normal) == normal
 
 
-# ---- worked by hand ---------------------------------------------------------------------------
 def test_urls_are_normalised_as_worked_by_hand(sql):
     assert list(map(normalise_url, NORMAL_URLS)) == list(NORMAL_URLS.values())
     assert sql("normalise_url", list(NORMAL_URLS)) == list(NORMAL_URLS.values())

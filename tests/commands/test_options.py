@@ -101,7 +101,6 @@ def test_what_is_no_option_is_answered_with_the_closest_one():
     assert "evaluate" in tiny.inside("evalute").err
 
 
-# ---- --json -------------------------------------------------------------------------------------
 def test_every_command_has_json():
     assert [
         words for words, command in ALL.items() if "json" not in {one.name for one in command.params}

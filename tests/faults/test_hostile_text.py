@@ -164,7 +164,6 @@ def test_the_progress_bar_shows_hostile_text_as_text(tmp_path):
     assert "\u202e" not in shown
 
 
-# ---- names of files and folders ---------------------------------------------------------------
 NAMES = (
     *("a b'c\"d[1]*?$(x)", "*", "[a-z]", "日本語 ünï", "-leading", "per%20cent%", "new\nline"),
     *("semi;colon&amp", "\\back\\", "~"),

@@ -137,7 +137,6 @@ def test_a_log_without_any_click_is_a_log(tmp_path):
     assert counts["sessions", "formed", ""] == tiny.ROWS
 
 
-# ---- times ------------------------------------------------------------------------------------
 FACTORS = {"seconds": 1 / 1000, "microseconds": 1000, "nanoseconds": 1_000_000}
 
 
@@ -196,7 +195,6 @@ def test_clicks_beyond_the_idle_limit_are_counted_apart(tmp_path):
     assert counts["clicks", "out of time", "beyond the idle limit"] == tiny.CLICKS
 
 
-# ---- sizes ------------------------------------------------------------------------------------
 def test_a_query_of_100_000_characters_is_a_query(tmp_path):
     long = "Maps  " * 16_667
     searches = changed(tiny.searches(), "query", long)

@@ -46,7 +46,6 @@ def run(tmp_path_factory):
     return run_of(tmp_path_factory.mktemp("run"), tables_of())
 
 
-# ---- queries ----------------------------------------------------------------------------------
 def users(run):
     return run["queries"].select("market", "query", "users_at_least").rows()
 

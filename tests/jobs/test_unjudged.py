@@ -40,7 +40,6 @@ def test_judgments_of_a_market_are_filled_in_that_market_alone():
     assert found.rows() == [("all", "n", "q", "b")]
 
 
-# ---- a run with a rule is a run with those judgments written down -----------------------------
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     """Return paths of a log, judgments of four results in five, and the judgments that `zero` would add."""
@@ -122,7 +121,6 @@ def test_collapses_are_never_of_filled_grades(log):
     assert once(log, unjudged="zero")["cascade_effects"].equals(once(log)["cascade_effects"])
 
 
-# ---- clicks that fill are never clicks that try -----------------------------------------------
 def test_what_is_measured_is_the_log_of_the_users_that_no_grade_is_drawn_from(log):
     whole_judged = judgments_in_full(log, 0)  # nothing is left to fill
     found = analysed(log, whole_judged, unjudged="model", folds=2)
@@ -214,7 +212,6 @@ def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
     assert abs(given.std() - truth.std()) < 0.3
 
 
-# ---- what cannot be done ----------------------------------------------------------------------
 @pytest.mark.parametrize("asked", [{"unjudged": "model"}, {"metric": ("DBN",)}, {"metric": ("UBM@3",)}])
 def test_without_folds_nothing_is_fitted_on_clicks(log, asked):
     with pytest.raises(SettingsError, match="--folds 2"):
@@ -241,7 +238,6 @@ def test_without_a_rule_nothing_is_filled(log):
     assert judgments_by_rule(UserSplit(split.evaluation, None), graded, load_settings()) == {"drop": graded}
 
 
-# ---- the command ------------------------------------------------------------------------------
 def test_the_report_says_what_was_filled_in_and_by_whom(log, tmp_path):
     inputs = [f"--searches={log['searches']}", f"--clicks={log['clicks']}", f"--judgments={log['some']}"]
     quick = ("--iterations=10", "--depth=5", "--quiet", "--click-models=none")

@@ -51,7 +51,6 @@ def applied(session, asked, *columns):
     return found[0] if isinstance(asked, str) else found
 
 
-# ---- all of Unicode ---------------------------------------------------------------------------
 @pytest.mark.parametrize("frame", first(1, ["{0} {0}A{0}b {0}", "a b{0}", "{0}a b"]))
 def test_python_and_spark_agree_about_every_code_point_in_a_query(sql, frame):
     texts = [frame.format(signs) for signs in BY_THEMSELVES_AND_IN_RUNS]
@@ -75,7 +74,6 @@ def test_python_and_spark_agree_about_every_code_point_in_a_url(sql, frame):
     assert passed_by[:5] == []
 
 
-# ---- drawn URLs and queries -------------------------------------------------------------------
 near_urls = st.one_of(urls, urls, st.text(), st.text("hHtTpPsS:/?#@80.4 \n"))
 
 
@@ -96,7 +94,6 @@ def test_python_and_spark_agree_about_drawn_queries(sql, texts):
     assert differing(texts, map(normalise_query, texts), sql("normalise_query(c0)", texts)) == []
 
 
-# ---- worked by hand ---------------------------------------------------------------------------
 QUERIES = NORMAL_QUERIES | {"\u2c2f\ua7dc\U00016ea0": "\u2c5f\u019b\U00016ebb"}  # of Unicode 14, 16 and 17
 
 
@@ -183,7 +180,6 @@ def test_what_looks_alike_has_another_fingerprint(sql, expression, columns):
     assert len(set(found)) == len(found) == len(columns[0])
 
 
-# ---- configurations and users -----------------------------------------------------------------
 configurations = st.tuples(odd_texts, odd_texts, st.lists(odd_texts, min_size=1, max_size=4))
 
 

@@ -132,7 +132,6 @@ def typed(name, *, market=None, write=None, texts=(), **types):
     return OddLog(name, *plain(*texts), types, write, market)
 
 
-# ---- the logs -----------------------------------------------------------------------------------
 SCRIPTS = (
     "ﷺ" * 500, "नमस्ते\u200d", "😀👩\u200d👩\u200d👧", "e\u0301", "é", "\u202eabc", "a\u0000b", "\x1f", "\\u",
 )  # fmt: skip

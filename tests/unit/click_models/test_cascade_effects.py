@@ -92,7 +92,6 @@ def test_no_judged_configuration_gives_no_row():
     assert found_in(MYSPACE, [("unknown", "a", 1)]).equals(CASCADE_EFFECTS.empty())
 
 
-# ---- against plain Python ---------------------------------------------------------------------
 MARKETS, JUDGES, DEPTHS = ("de", "us"), ("editor", "llm"), (2, 4)
 URLS = "abcdefg"
 
@@ -166,7 +165,6 @@ def judged_of(depth, judge, lists, masks, grades):
     return judged_at(depth, table, judgment_rows(rows, judge=[judge] * len(rows)), judge=judge)
 
 
-# ---- all queries together ----------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(4))
 def test_the_test_of_all_queries_is_that_of_a_regression_on_dummies(seed, monkeypatch):
     lists, masks, grades = random_log(random.Random(seed))  # noqa: S311 - no secret

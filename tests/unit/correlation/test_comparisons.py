@@ -58,7 +58,6 @@ def test_swapping_two_metrics_mirrors_their_comparison(sample):
     np.testing.assert_allclose(found["p_value"].to_numpy(), expected["p_value"].to_numpy(), rtol=1e-9)
 
 
-# ---- independent configurations: the published formulas ------------------------------------------
 def trivariate(rng, n, r_ya, r_yb, r_ab):
     """A sample of n queries with one configuration each: normal clicks and two metrics."""
     matrix = [[1, r_ya, r_yb], [r_ya, 1, r_ab], [r_yb, r_ab, 1]]
@@ -138,7 +137,6 @@ def test_dependent_configurations_of_a_query_do_not_raise_the_false_alarms():
     assert np.mean(np.array(independent) < 0.05) > 0.3
 
 
-# ---- queries needed ------------------------------------------------------------------------------
 def needed(difference, error, degrees=np.inf, queries=100, tests=1, **more):
     arrays = (np.array([[value]], dtype=np.float64) for value in (difference, error, min(degrees, 1e9)))
     d, e, df = arrays

@@ -68,7 +68,6 @@ def test_19_of_20_intervals_cover_the_correlation_of_the_world():
     assert 0.91 <= held / worlds <= 0.985
 
 
-# ---- where there is no interval -------------------------------------------------------------
 def only_missing(frame, columns=ENDS):
     return all(frame[column].null_count() == len(frame) for column in columns if column in frame.columns)
 
@@ -187,7 +186,6 @@ def test_fewer_than_50_queries_are_named(make_sample, queries, caution):
     assert comparisons(sample)["caution"].unique().to_list() == [caution]
 
 
-# ---- laws -----------------------------------------------------------------------------------
 VALUE = st.integers(0, 12).map(lambda n: n / 4)
 ROWS = st.lists(
     st.tuples(st.integers(0, 5), st.integers(1, 40), st.tuples(VALUE, VALUE), st.tuples(VALUE, VALUE, VALUE)),

@@ -124,7 +124,6 @@ def test_the_reliability_is_missing_when_nothing_is_left_of_the_variance():
     assert np.isnan(found[1:]).all()
 
 
-# ---- worlds whose noise-free correlation is known ---------------------------------------------
 def world(seed, *, queries=400, each=3, most_sessions=6):
     """Clicks drawn with chances that follow an offline metric; the sample seen, and its truth."""
     rng = np.random.default_rng(seed)

@@ -80,7 +80,6 @@ def test_without_an_interval_there_is_none_for_the_family():
     assert rows["simultaneous_low"].null_count() == rows.height == rows["ci_low"].null_count()
 
 
-# ---- the confidence -------------------------------------------------------------------------------
 def test_the_confidence_shares_five_per_cent_among_the_tests_of_a_family():
     p_values = np.array([[0.5, 0.01, 0.2, math.nan], [math.nan] * 4, [0.1, 0.1, 0.1, 0.1]])
     expected = [[1 - 0.05 / 3], [0.95], [1 - 0.05 / 4]]
@@ -100,7 +99,6 @@ def test_no_interval_of_this_confidence_contradicts_holm(p_values, degrees):
     assert (distance[kept] <= reach + 1e-6 * np.abs(reach)).all()
 
 
-# ---- Holm's adjustment, against statsmodels --------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.parametrize("tests", range(1, 10))
 def test_holms_adjustment_is_that_of_statsmodels_family_by_family(tests):

@@ -47,7 +47,6 @@ def test_numbers_and_texts_have_the_digests_of_sql():
     assert id_digests(pl.Series(["a"]))[0] == int(hashlib.md5(b"a").hexdigest()[:16], 16)  # noqa: S324
 
 
-# ---- counts ----------------------------------------------------------------------------------------
 PRIME = 2**31 - 1
 
 

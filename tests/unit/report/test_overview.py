@@ -48,7 +48,6 @@ def small():
     return run_of(correlations=correlations(VALUES), comparisons=tests, settings={"current": "DCG"})
 
 
-# ---- rows -----------------------------------------------------------------------------------------
 def test_rows_stand_highest_first_with_what_tests_and_bounds_say(small):
     drawn = overview(small, ranking_of(small))
     assert [(bar.label, *bar.texts, bar.status) for bar in drawn.bars] == [
@@ -188,7 +187,6 @@ def test_the_legend_explains_the_marks_that_are_there(small):
     assert "band" not in [mark for mark, _ in overview_legend([replace(drawn, margin=0.0)])]
 
 
-# ---- the highest that can be reached -----------------------------------------------------------------
 def with_reliability(reliability, values=VALUES):
     """A run whose noise-corrected correlations are those divided by the root of a reliability."""
     root = math.sqrt(reliability)
@@ -288,7 +286,6 @@ def test_the_health_of_the_log_is_one_line(statuses, line):
     assert health_line(run_of(health=checks(*statuses))) == line
 
 
-# ---- the summary's picture ------------------------------------------------------------------------
 def png_size(data):
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     return struct.unpack(">II", data[16:24])

@@ -175,7 +175,6 @@ def test_the_answer_is_yes_only_without_a_caution_and_on_one_scale():
     assert opposite.startswith("a and b have a quadratic kappa of \N{MINUS SIGN}")
 
 
-# ---- files ----------------------------------------------------------------------------------------
 @pytest.fixture
 def files(tmp_path):
     """A file of each judge; queries are spelled in capitals by one."""

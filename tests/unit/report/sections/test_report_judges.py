@@ -212,7 +212,6 @@ def test_judges_who_share_no_configuration_are_said_not_to_be_comparable():
     )
 
 
-# ---- influence ---------------------------------------------------------------------------------
 def influenced(share):
     rows = [
         influential("ERR", "raises", rank, f"{QUERY_TEXT} {rank}", 0.5 - rank / 10, share)
