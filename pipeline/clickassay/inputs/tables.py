@@ -279,10 +279,13 @@ class WholeInput:
     identity: Mapping[str, Any]  # Of its files, as `watched` yields it.
 
     @classmethod
-    def of(cls, table: Input, progress: Progress = silent) -> "WholeInput":
-        """Read an input; raises InputError as `collected`, or if it was changed meanwhile."""
+    def of(cls, table: Input, progress: Progress = silent, *, categories: Sequence[str] = ()) -> "WholeInput":
+        """Read an input; raises InputError as `collected`, or if it was changed meanwhile.
+
+        categories: columns of few texts in many rows, held as numbers.
+        """
         with watched(table, progress=progress) as identities:
-            rows = collected(table)
+            rows = collected(table, categories)
         return cls(rows, table.columns, identities[table.what])
 
     @property
@@ -316,7 +319,10 @@ def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRo
     return RejectedRowsError(text)
 
 
-def collected(table: Input) -> pl.DataFrame:
-    """Read a small input whole; InputError if a file is truncated or does not match its schema."""
+def collected(table: Input, categories: Sequence[str] = ()) -> pl.DataFrame:
+    """Read a small input whole, some columns as categories.
+
+    Raises InputError if a file of it is truncated or does not match its schema.
+    """
     with files_named(table):
-        return table.frame.collect()
+        return table.frame.cast(dict.fromkeys(categories, pl.Categorical)).collect()

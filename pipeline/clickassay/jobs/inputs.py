@@ -123,7 +123,8 @@ def _may_hold(settings: Settings) -> bool:
 
 
 def _whole(what: str, source: Source, settings: Settings, progress: Progress) -> WholeInput:
-    return WholeInput.of(opened(what, source, settings, progress), progress)
+    categories = OF_TESTS if what == "assignments" else ()  # a row for each user and test
+    return WholeInput.of(opened(what, source, settings, progress), progress, categories=categories)
 
 
 def open_log(

@@ -80,7 +80,7 @@ class SqlSessioniser(Generic[R]):
             has_tests=assignments is not None,
         )
         if assignments is not None:
-            engine.register("assignments_log", assignments.by_user)
+            engine.register("assignments_log", assignments.by_user.cast({pl.Categorical: pl.String}))
             engine.register("users_in_two", assignments.in_two)
             engine.register("test_spans", assignments.spans)
         if outcomes is not None:

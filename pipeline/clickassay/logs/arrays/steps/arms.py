@@ -40,12 +40,15 @@ class _Known:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, arms: pl.DataFrame) -> Self:
-        named = rows.join(arms, on=["experiment", "variant"], how="left", maintain_order="left")
+        test = ["experiment", "variant"]
+        named = rows.select(test).unique()  # as texts, which `arms` has
+        own = named.cast(pl.String).join(arms, on=test, how="left", maintain_order="left")["arm"]
+        numbered = rows.join(named.with_columns(own), on=test, how="left", maintain_order="left")
         users = rows["user_id"]
-        keys = users.hash().to_numpy().view(np.int64) if users.dtype == pl.String else users.to_numpy()
-        order = np.argsort(keys, kind="stable")
-        columns = (named[name].to_numpy()[order] for name in ("arm", "since_ms", "until_ms"))
-        return cls(keys[order], *columns)
+        keys = users.hash().reinterpret(signed=True) if users.dtype == pl.String else users
+        order = keys.arg_sort()
+        columns = (keys, *(numbered[name] for name in ("arm", "since_ms", "until_ms")))
+        return cls(*(column.gather(order).to_numpy() for column in columns))
 
     def of_sessions(self, user: Rows, time: Rows) -> tuple[Rows, Rows]:
         """Return the places of sessions among those given, and their arms; a session may have several."""
