@@ -114,5 +114,4 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
     return sorted({*globals(), *__all__})

@@ -8,10 +8,9 @@ import numpy as np
 
 
 def child(rng: np.random.Generator, *names: str) -> np.random.Generator:
-    """Return a generator that depends on the seed of `rng` and on `names` only.
+    """Return a generator by the seed of `rng`, whose state is left alone, and `names` only.
 
-    It does not depend on what was drawn before or on what else is drawn: a further market or depth leaves all
-    other numbers as they were. The state of `rng` is neither used nor changed.
+    What else is drawn makes no difference: a further market or depth leaves all other numbers as they were.
     """
     seed = cast(np.random.SeedSequence, rng.bit_generator.seed_seq)
     digest = hashlib.sha256(json.dumps(names).encode()).digest()

@@ -32,15 +32,12 @@ FREE = (-np.inf, np.inf)
 def with_intervals(
     tables: Floats, measures: Callable[[Floats], Floats], ranges: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Measure agreement, with intervals.
+    """Return (E,) agreements, and the ends of their 95% CIs, of (Q, K) counts of pairs of grades by query.
 
-    tables: (Q, K) counts of pairs of grades by query.
-    measures: turns (..., K) sums over queries into (..., E) values.
-    ranges: (2, E) least and largest value of each measure; infinite: it has none.
-
-    Returns (E,) values and the ends of their 95% CIs: value -+ t error on Fisher's scale, for which
-    ranges become -1..1, with Satterthwaite's degrees of freedom. NaN where too few queries vary: judges who
-    agree in all queries but one, or in all, may still differ in others.
+    measures: turns (..., K) sums over queries into (..., E) values in `ranges`, (2, E) or infinite.
+    A CI is value -+ t error on Fisher's scale, for which ranges become -1..1, with Satterthwaite's degrees of
+    freedom. NaN where too few queries vary: judges who agree in all queries but one, or in all, may still
+    differ in others.
     """
     values = measures(tables.sum(axis=0))
     scaled, known = _scaled(values, ranges), Deviations()
@@ -91,14 +88,10 @@ def confusion(names: tuple[str, str], pair: pl.DataFrame) -> pl.DataFrame:
 
 
 def agreement(names: tuple[str, str], pair: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Measure how far two judges agree on the results that both judged.
+    """Measure how far two judges agree on the results that both judged, in one market: rows of AGREEMENT.
 
-    pair: query, grade_a and grade_b of these results, in one market; perhaps with `unit` (see
-      `classes.with_unit`).
-
-    Returns rows of contracts.judges.AGREEMENT, but for the market. Cohen's kappa (1960) and its weighted
-    forms (1968) are null where both judges give one and the same grade throughout; the intervals leave out
-    one unit at a time.
+    pair: query, grade_a, grade_b; perhaps with `unit` (see `classes.with_unit`), left out one at a time.
+      Cohen's kappa (1960) and its weighted forms (1968) are null where all grades are one and the same.
     """
     tables = tables_by_unit(pair[unit_column(pair)], pair["grade_a"], pair["grade_b"], size)
     measured = with_intervals(tables, lambda sums: all_measures(sums, size), _ranges(tuple(MEASURES)))
@@ -106,12 +99,9 @@ def agreement(names: tuple[str, str], pair: pl.DataFrame, size: int) -> pl.DataF
 
 
 def agreement_of_all(grades: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Measure how far all judges agree on the results that two or more judged, by alphas.
+    """Measure how far all judges agree on results that two or more judged, by alphas: rows of AGREEMENT.
 
-    grades: judge, query, url, grade; perhaps with `unit`. A pair of the m grades of a result counts
-      1/(m - 1).
-
-    Returns rows of contracts.judges.AGREEMENT, but for the market.
+    grades: judge, query, url, grade; perhaps with `unit`. A pair of a result's m grades counts 1/(m - 1).
     """
     several = grades.with_columns(m=pl.len().over("query", "url")).filter(pl.col("m") > 1)
     paired = several.join(several, on=["query", "url"], suffix="_b").filter(
@@ -157,12 +147,9 @@ def _rows_of(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def judges_of_run(grades: pl.DataFrame, *, max_grade: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare the judges of a run, market by market.
+    """Compare every pair of judges that share a result, market by market: rows of AGREEMENT, CONFUSION.
 
-    grades: judge, market, query, url, grade: one row for each judgment of the log's queries; perhaps with
-      `unit` (see `classes.with_unit`).
-
-    Returns rows of contracts.judges.AGREEMENT and CONFUSION, for every pair of judges that share a result.
+    grades: judge, market, query, url, grade: one row for each judgment; perhaps with `unit`.
     """
     on, size = ["market", "query", "url"], max_grade + 1
     if grades["judge"].n_unique() < 2:  # a join of all with all would find nothing
@@ -189,11 +176,10 @@ def tables_by_unit(unit: pl.Series, grade_a: pl.Series, grade_b: pl.Series, size
 
 
 def kappa(tables: Floats, size: int) -> Floats:
-    """Compute Cohen's kappa without weights, with linear and with quadratic weights.
+    """Compute Cohen's kappa without, with linear and with quadratic weights, (..., 3).
 
-    tables: (..., size²) how often judge A gave the row's grade and judge B the column's.
-
-    Returns (..., 3) 1 - Σ w observed / Σ w expected; NaN where no disagreement is expected.
+    tables: (..., size²) how often A gave the row's, B the column's grade. 1 - Σ w observed / Σ w expected;
+      NaN where no disagreement is expected.
     """
     observed = tables.reshape(*tables.shape[:-1], size, size)
     of_a, of_b = observed.sum(axis=-1), observed.sum(axis=-2)
@@ -208,12 +194,10 @@ def kappa(tables: Floats, size: int) -> Floats:
 
 
 def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
-    """Compare how well each metric predicts clicks under each two judges.
+    """Compare how well each metric predicts clicks under each two judges: rows of JUDGE_COMPARISONS.
 
-    Only configurations that both judged take part, and no click metric that uses grades. The editorial
-    metrics of a market, depth, click metric and pair of judges are one family for Holm's adjustment.
-
-    Returns rows of contracts.judges.JUDGE_COMPARISONS.
+    On configurations that both judged, without click metrics of grades. The editorial metrics of a market,
+    depth, click metric and pair of judges are one family for Holm's adjustment.
     """
     frames = [JUDGE_COMPARISONS.empty()]
     for a, b in combinations(sorted(samples, key=lambda sample: sample.key.judge), 2):
@@ -273,20 +257,16 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
 
 
 def coincidences(tables: Floats, size: int) -> Floats:
-    """Return (..., size²) coincidences of two judges: each pair of grades in both orders.
-
-    `tables`, (..., size²), count how often judge A gave the row's grade and judge B the column's.
-    """
+    """Return (..., size²) pairs of grades in both orders, of `tables` as `kappa` takes them."""
     counted = tables.reshape(*tables.shape[:-1], size, size)
     return (counted + counted.swapaxes(-1, -2)).reshape(tables.shape)
 
 
 def alphas(pairs: Floats, size: int) -> Floats:
-    """Compute Krippendorff's alpha for nominal, ordinal and interval grades (Krippendorff 2011).
+    """Compute Krippendorff's alpha for nominal, ordinal and interval grades (Krippendorff 2011), (..., 3).
 
-    pairs: (..., size²) coincidences: for a result with m grades, each ordered pair of them counts 1/(m - 1).
-
-    Returns (..., 3) 1 - observed / expected disagreement; NaN where all grades are the same.
+    pairs: (..., size²) `coincidences`, each counting 1/(m - 1). 1 - observed / expected disagreement; NaN
+      where all grades are the same.
     """
     found = pairs.reshape(*pairs.shape[:-1], size, size)
     totals = found.sum(axis=-1)
@@ -306,12 +286,10 @@ def alphas(pairs: Floats, size: int) -> Floats:
 
 
 def ac1(tables: Floats, size: int) -> Floats:
-    """Compute Gwet's AC1 (2008), which does not fall where nearly all grades are the same.
+    """Compute Gwet's AC1 (2008), (...,), which does not fall where nearly all grades are the same.
 
-    tables: (..., size²) how often judge A gave the row's grade and judge B the column's.
-    size: number of grades of the scale, 2 or more: a grade that nobody gave counts.
-
-    Returns (...,) (observed - chance) / (1 - chance), with chance = Σ π (1 - π) / (size - 1).
+    tables: as for `kappa`; a grade of the `size` that nobody gave counts. (observed - chance) / (1 - chance),
+      with chance = Σ π (1 - π) / (size - 1).
     """
     counted = tables.reshape(*tables.shape[:-1], size, size)
     number = np.maximum(counted.sum(axis=(-1, -2)), 1)

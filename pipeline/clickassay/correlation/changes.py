@@ -133,15 +133,11 @@ def differences_from_nothing(
     most_degrees: Floats,
     sessions: Floats,
 ) -> Changes:
-    """Return differences that are functions of sums over units, as changes from 0.
+    """Return differences that are functions of sums over units, as changes from 0, with one test of both.
 
-    Their p-values have the degrees of freedom of their intervals, so that both say the same of 0.
-
-    values: (Q, K) contributions of the units.
-    statistic: turns (..., K) sums over units into (..., P) differences.
+    values, statistic: (Q, K) contributions; turns (..., K) sums into (..., P) differences.
     without_users: `values` without each fold of users; empty where they do not count.
-    most_degrees: (P,) degrees of freedom that the error by units has at most.
-    sessions: (Q,) sessions of the units.
+    most_degrees, sessions: (P,) most degrees of freedom by units; (Q,) sessions of the units.
     """
     units = tuple(f"{number:09d}" for number in range(len(values)))
     heavy_tail = is_heavy(sessions, DIFFERENCE_INDEX)

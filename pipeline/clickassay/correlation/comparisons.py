@@ -73,10 +73,8 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 def difference_comparisons(sample: Sample) -> pl.DataFrame:
     """Compare every two offline metrics by how well they predict differences between two rankings.
 
-    sample: configurations of one market, depth and judge; queries with two or more take part.
-
-    Returns rows of contracts.correlation.DIFFERENCE_COMPARISONS: as those of `comparisons`, of the closed
-    form of Algorithm 3 (Chapelle et al. 2009). None without a query that takes part.
+    Rows of DIFFERENCE_COMPARISONS, as of `comparisons`, of the closed form of Algorithm 3 (Chapelle et al.
+    2009), of queries with two configurations or more; none without.
     """
     within = within_queries(sample)
     if not len(within.sizes):
@@ -192,11 +190,7 @@ def _rows(
 def comparison_columns(
     difference: Floats, spread: Spread, *, heavy_tail: bool = False
 ) -> tuple[dict[str, Floats], list[str | None]]:
-    """Return the columns of a paired comparison, families along the last axis, and its cautions.
-
-    difference: (C, P) differences of two correlations.
-    heavy_tail: whether the sessions of queries are spread too unevenly for intervals (`is_heavy`).
-    """
+    """Return columns and cautions of (C, P) paired differences, families last; `heavy_tail`: `is_heavy`."""
     low, high = difference_interval(difference, spread)
     p = p_value(difference, spread)
     tests = np.isfinite(p).sum(axis=-1)
@@ -220,16 +214,12 @@ def queries_needed(
     alpha: float = ALPHA,
     power: float = POWER,
 ) -> Floats:
-    """Return how many queries it takes to detect differences: for tables, reports and `clickassay power`.
+    """Return how many queries it takes to detect (C, P) differences; NaN where there is none to detect.
 
-    The error shrinks with the root of the number of queries; a difference is detected with the given
-    power when it is `detectable_errors` wide.
-
-    difference, spread: (C, P) differences, and their spread at `queries` queries.
-    tests: (C,) comparisons in the family; each is then tested at alpha / tests (Bonferroni).
-    alpha, power: significance level of the two-sided tests together, and the chance to detect the difference.
-
-    Returns (C, P) whole numbers; NaN where there is no difference to detect.
+    The error shrinks with the root of their number; a difference is detected with the given power when it is
+    `detectable_errors` wide.
+    spread: of the differences at `queries` queries.
+    tests, alpha: (C,) comparisons in the family; each is tested at alpha / tests (Bonferroni), two-sided.
     """
     errors = detectable_errors(spread, alpha / np.maximum(tests, 1)[..., None], power)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -243,11 +233,9 @@ def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
 
 
 def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:
-    """Return the spread over queries of differences of two correlations, by leaving out one at a time.
+    """Return the spread over queries of (C, P) differences of two correlations, by leaving out one at a time.
 
-    moments: (Q, K) `query_moments` of C click and E offline metrics.
-    difference: (C, P) the differences over all queries.
-    pairs: (P,) and (P,) offline metrics: the first minus the second.
+    moments: (Q, K) `query_moments`; pairs: (P,) and (P,) offline metrics, the first minus the second.
     """
     scale = moments.sum(axis=0)
     return _spread(

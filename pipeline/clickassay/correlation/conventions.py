@@ -45,12 +45,9 @@ class Gap:
 
 
 def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
-    """Return differences of weighted means, with intervals by the jackknife over queries.
+    """Return (E,) mean of a convention - mean of its `reference`, (E,) indices, with intervals.
 
-    sample: its E offline metrics are conventions; weights are sessions, as in correlations.
-    reference: (E,) index of the convention that each is compared with.
-
-    Returns (E,) mean of the convention - mean of its reference.
+    Of the offline metrics of a sample, weighted by sessions; by the jackknife over queries.
     """
     values = sample.editorial_values
     differences = without_rounding(values - values[:, reference], np.abs(values).max(axis=0, initial=0))
@@ -107,9 +104,8 @@ def audit_tables(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables of an audit, in the forms of `CONVENTIONS` and `CHANGED`.
 
-    sample: its offline metrics are the conventions that were computed, in the order of `declared`.
-    reasons: by name: why a convention was not computed.
-    pool: the run's setting of that name: it decides which conventions are the run's own.
+    sample: its offline metrics are the conventions that were computed; of others `reasons` say why not.
+    pool: the run's setting, which decides which conventions are the run's own.
     """
     own = {one.quantity: one.measure for one in declared if pool in one.own}
     rows = _convention_rows(sample, declared, own, reasons)

@@ -131,12 +131,9 @@ class Level:
 
 
 def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Level]:
-    """Return the mean of metrics over the sessions of judged configurations.
+    """Return the mean of metrics over the sessions of judged configurations (method 7).
 
-    Each configuration counts with its sessions, as in the weighted correlation (method 7).
-
-    configurations: rows of `contracts.run.CONFIGURATIONS` of one sample: query, n_sessions, and a column for
-      each metric; perhaps with `unit` (see `classes.with_unit`).
+    configurations: of one sample: query, n_sessions, a column for each metric; perhaps with `unit`.
     """
     if configurations.is_empty() or not names:
         return {}

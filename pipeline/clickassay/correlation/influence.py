@@ -112,7 +112,6 @@ class _Side:
 
 
 def _rows(named: NamedMetrics, units: _Units) -> pl.DataFrame:
-    """Return the rows of both sides, pair of metrics by pair of metrics."""
     values = units.statistic(units.sums.sum(axis=0))
     none = np.empty((0, len(values)))
     sides = [_Side(name, none.astype(np.int64), none) for name in SIDES]

@@ -140,9 +140,7 @@ def query_covariances(within: Within) -> Floats:
 def exact_correlations(sums: Floats, n_clicks: int) -> Floats:
     """Return sum_q S_ec / sqrt(sum_q S_ee sum_q S_cc), the limit of Algorithm 3 for infinitely many draws.
 
-    sums: (..., C + E + C E) sums of `query_covariances`.
-
-    Returns (..., C, E) correlations; NaN where a metric does not vary within the queries.
+    (..., C, E), of (..., C + E + C E) sums of `query_covariances`; NaN where nothing varies within queries.
     """
     squares_y, squares_x, products = split_sums(sums, n_clicks)
     return ratio(products, squares_y, squares_x)

@@ -289,11 +289,7 @@ _NUMBERS = {
 
 
 def estimated_correlations(sample: Sample, name: str) -> pl.DataFrame:
-    """Return the overall rows of `correlations` for a click metric that rests on estimates.
-
-    Their intervals and p-values take the error of the estimates in. Where there is no value the table says
-    why.
-    """
+    """Return the overall rows of `correlations` for a click metric of estimates, whose error counts too."""
     found = sample.estimated[name]
     rows = _rows(sample, name, {name: found.values})
     if found.reason is not None:
@@ -338,5 +334,4 @@ def _rows(sample: Sample, name: str, values: Mapping[str, Floats]) -> pl.DataFra
 
 
 def _column(rows: pl.DataFrame, name: str) -> NDArray[np.float64]:
-    """Return a column of numbers; NaN where there is none."""
     return rows[name].fill_null(np.nan).cast(pl.Float64).to_numpy()

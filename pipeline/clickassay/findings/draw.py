@@ -163,7 +163,6 @@ def _sign_agreement(run: Run, ranking: Ranking) -> dict[str, float]:
 
 
 def _coverage(run: Run) -> str:
-    """Return how much of the log is judged: the reason why nothing can be said."""
     statistics = run.frames["statistics"]
     if statistics.is_empty():
         return "the run has no statistics: no market, depth or judge was analysed"

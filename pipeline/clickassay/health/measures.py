@@ -29,7 +29,6 @@ from clickassay.patterns.lists import LogLists
 # ---- a log -----------------------------------------------------------------------------------------
 
 _FEW_ACTIONS = 3
-"""Actions that are named."""
 _TIMES_AS_BUSY = 20
 """A group of users stands out if it has so many times its part of the searches; small logs have few users."""
 _ENOUGH_CLICKS = 20

@@ -73,33 +73,29 @@ def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made
     Raises InputError if it is no table.
     """
     try:
-        return _framed(what, frame, names, held=held)
+        rows = frame.lazy(what)
+        schema = rows.collect_schema()
+        needed = needed_columns(what, schema.names(), names)
+        rows = rows if needed is None else rows.select(needed)
+        if needed is None and what not in OTHERS_KEPT:
+            # a column is missing: the message names those that there are
+            lost = [name for name, dtype in schema.items() if dtype == pl.Object]
+            rows = rows.head(_FEW).with_columns(pl.lit(None).alias(name) for name in lost)
+        if texts := spelled_out(what, rows.collect_schema(), names):
+            return _as_json(what, frame, rows, texts)
+        file = scratch_file(f"{frame} of {what}", f"{what}.parquet")
+        if held and not frame.is_lazy:
+            eager = rows.collect()
+            eager.clear().write_parquet(file)
+            if scan_parquet(file).collect_schema() == eager.schema:
+                # else its types are others once it was written
+                return Made(file, {file: Origin((_fingerprint(file.name, eager),))}, {file: eager})
+        rows.sink_parquet(file, compression="uncompressed")
+        return Made(file)
     except READ_ERRORS as error:
         if is_disk_full(error):
             raise
         raise unreadable_file(what, frame, error) from error
-
-
-def _framed(what: str, frame: Frame, names: Names, *, held: bool) -> Made:
-    rows = frame.lazy(what)
-    schema = rows.collect_schema()
-    needed = needed_columns(what, schema.names(), names)
-    rows = rows if needed is None else rows.select(needed)
-    if needed is None and what not in OTHERS_KEPT:
-        # a column is missing: the message names those that there are
-        lost = [name for name, dtype in schema.items() if dtype == pl.Object]
-        rows = rows.head(_FEW).with_columns(pl.lit(None).alias(name) for name in lost)
-    if texts := spelled_out(what, rows.collect_schema(), names):
-        return _as_json(what, frame, rows, texts)
-    file = scratch_file(f"{frame} of {what}", f"{what}.parquet")
-    if held and not frame.is_lazy:
-        eager = rows.collect()
-        eager.clear().write_parquet(file)
-        if scan_parquet(file).collect_schema() == eager.schema:
-            # else its types are others once it was written
-            return Made(file, {file: Origin((_fingerprint(file.name, eager),))}, {file: eager})
-    rows.sink_parquet(file, compression="uncompressed")
-    return Made(file)
 
 
 _FEW = 1_000

@@ -309,7 +309,6 @@ def _log_facts(searches: Input, end_ms: int) -> LogFacts:
 def _counted(
     log: Log[LocalHalf], judgments: Input | None, settings: Settings, progress: Progress
 ) -> Inspection:
-    """Return the counts; the caller adds tables and command."""
     with files_named(log.searches, log.clicks):
         table = counted_pattern_table(log, settings, progress=progress)
         table = replace(table, info={**table.info, "mixed_times": mixed_times(log.searches, log.clicks)})
@@ -357,7 +356,6 @@ def _counted(
 
 
 def _signals(lists: LogLists) -> Iterator[SignalFacts]:
-    """Yield signals, the most frequent first."""
     if lists.signals is None:
         return
     query = lists.configurations.select("market", "query").with_row_index("list")

@@ -26,13 +26,9 @@ _UNIONS = (Union, UnionType)
 def checked(
     function: Callable[..., Any], args: Sequence[Any], more: Mapping[str, Any]
 ) -> inspect.BoundArguments:
-    """Return the arguments of a call as their annotations have them: a whole number may be written ``"5"``.
+    """Return the arguments of a call as annotated (``"5"`` is a whole number), tables and settings unread.
 
-    What has an annotation of other types, as frames and settings, is checked where it is read.
-
-    Raises SettingsError if an argument is of another kind, or one of a function with settings has another
-    name than these; TypeError if arguments are too many or missing, or another function has none of a
-    name.
+    Raises SettingsError for another kind or an unknown setting; TypeError as calls do.
     """
     signature, adapters = _declared(function)
     name = function.__name__

@@ -19,7 +19,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _INTERRUPTED = "Query interrupted"
-"""What DuckDB raises at Ctrl-C."""
 
 FUNCTIONS = {
     "audit": "audit", "check": "check", "diff": "diff", "evaluate": "evaluate",
@@ -62,10 +61,7 @@ _QUOTES = frozenset({'"', "'"})
 
 
 def in_python(text: str) -> str:
-    """Return a message with keywords in place of options, and functions in place of commands.
-
-    What the command line alone can do stays a command, and says where it is given.
-    """
+    """Return a message with keywords and functions in place of options and commands, where there are any."""
     text = _COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0].strip('`'))}`", text)
     text = _LAST_COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0])}`", text)
     text = text.replace(f"{_ELSEWHERE}`", f"`{_ELSEWHERE}")
@@ -94,7 +90,6 @@ def _call(command: str, rest: str, whole: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a command; blanks part them where quotes do not close."""
     try:
         return shlex.split(text)
     except ValueError:
@@ -102,7 +97,6 @@ def _words(text: str) -> list[str]:
 
 
 def _arguments(words: Sequence[str]) -> str:
-    """Return the arguments of a call; '' where there are none."""
     taken, place = [], 0
     while place < len(words):
         word, following = words[place], words[place + 1] if place + 1 < len(words) else "--"
@@ -149,7 +143,6 @@ def _is_value(name: str, value: str) -> bool:
 
 
 def _choices(kind: object) -> tuple[object, ...]:
-    """Return the values of a type that is a choice of texts, also in a list."""
     found = get_args(kind)
     return found if any(isinstance(one, str) for one in found) else sum(map(_choices, found), ())
 

@@ -25,8 +25,7 @@ SETTINGS_FILE = "settings.json"
 def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
     """Yield a temporary folder that becomes `place` when the block ends well, and is removed otherwise.
 
-    Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
-    written.
+    Raises OutputError if something is there (with `force`: not ours), or the disk refuses.
     """
     with _new_or_replaced(place, lambda: check_free(place, force=force)) as work:
         yield work
@@ -34,11 +33,7 @@ def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(place: Path) -> Iterator[Path]:
-    """Yield a temporary folder as `published_folder` does, for files that are only written to a new place.
-
-    Raises OutputError if something is there already, be it an empty folder; or the disk is full or may not be
-    written.
-    """
+    """Yield a temporary folder as `published_folder` does; OutputError also if an empty one is there."""
     with _new_or_replaced(place, lambda: _check_new(place)) as work:
         yield work
 
@@ -246,11 +241,7 @@ def _disk_full(place: Path) -> str:
 
 
 def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
-    r"""Write JSON for programs and people: indented, in UTF-8.
-
-    A path may hold bytes that are no text; Python keeps each as a lone surrogate, and JSON spells that
-    ``\udcff``, as reading it back expects.
-    """
+    r"""Write JSON, indented, in UTF-8; bytes of paths that are no text are ``\udcff``, as read back."""
     text = escape.json(value, indent=2, sort_keys=sort_keys)
     file.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
@@ -259,10 +250,8 @@ def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
 def published_file(place: Path, *, force: bool = False, ours: str | None = None) -> Iterator[Path]:
     """Yield a temporary path for a file that becomes `place` when the block ends well.
 
-    ours: text at the beginning of a file by which it is known as one of ours; None: no file is ever replaced.
-
-    Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
-    written.
+    ours: text by whose beginning a replaceable file is known; None: none is replaced. Raises OutputError if
+      something is there (or not ours), or the disk refuses.
     """
     check_free_file(place, force=force, ours=ours)
     with (

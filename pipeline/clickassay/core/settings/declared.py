@@ -117,7 +117,6 @@ def _option(name: str, value: object) -> str:
 SETTINGS: Mapping[str, Setting] = {
     name: _declared(name, field) for name, field in Settings.model_fields.items()
 }
-"""Every setting by its name."""
 
 LOG_SETTINGS = tuple(name for name, one in SETTINGS.items() if one.of_log)
 """Settings that decide the pattern table of a log."""

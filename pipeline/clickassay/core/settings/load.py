@@ -78,8 +78,7 @@ def load_settings(
 ) -> Settings:
     """Merge defaults, a project, a TOML `file`, variables of `environment` and `options` (None = not given).
 
-    Raises SettingsError if the file cannot be read, or a value is unknown, of the wrong type or out of range;
-    the message names the setting and, unless it is an option, where the value comes from.
+    Raises SettingsError, with setting and place, for an unreadable file or a value that is none.
     """
     read = None if file is None else read_project(file, "settings file")
     return settings_from(origins_of(project, read, environment or {}, options))

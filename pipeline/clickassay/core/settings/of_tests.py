@@ -66,9 +66,7 @@ def control_of(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
 
 
 def declared_tests(texts: Sequence[str]) -> dict[str, DeclaredTest]:
-    """Return the declared tests by name.
-
-    texts: as ``ranker.control=old``, or ``ranker.shares.old=90``; or `NONE` alone.
+    """Return declared tests by name, of ``ranker.control=old``, ``ranker.shares.old=90`` … or `NONE` alone.
 
     Raises ValueError if a key is unknown, or a value of the wrong form.
     """

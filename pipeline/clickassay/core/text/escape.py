@@ -72,11 +72,10 @@ def markdown(value: object) -> str:
 
 
 def csv(value: object) -> str:
-    """Return a cell of CSV that neither a spreadsheet nor a parser misreads.
+    """Return a cell of CSV in full precision that neither a spreadsheet nor a parser misreads.
 
-    Texts that a spreadsheet would take for a formula (they start with ``= + - @``, tab or carriage
-    return) get a leading apostrophe; lists and structs are JSON text; numbers have full precision;
-    null is an empty cell, an empty text ``""``.
+    What looks like a formula (``= + - @``, tab, carriage return) gets an apostrophe; lists and structs are
+    JSON; null is empty, an empty text ``""``.
     """
     if value is None:
         return ""

@@ -101,8 +101,7 @@ _SECRETS = tuple(
 def without_secrets(text: str) -> str:
     """Return a message with … in place of the secrets of URLs and settings in it.
 
-    These are user and password before a host, what signs a URL, parameters of Spark Connect, and values of
-    names such as ``token``.
+    User and password of a host, signatures, parameters of Spark Connect, values of ``token`` and the like.
     """
     if ":/" in text or "=" in text:
         for secret in _SECRETS:

@@ -93,11 +93,9 @@ HEAVY_TAIL = "a few very frequent queries dominate, and similar ones may be miss
 def left_out(
     contributions: Floats, statistic: Callable[[Floats], Values], *, at_once: int = LEFT_OUT_AT_ONCE
 ) -> Iterator[Values]:
-    """Yield a statistic without each query, some queries at once.
+    """Yield a statistic without each query, `at_once` at a time, by which `QUERIES_AT_ONCE` can be divided.
 
-    contributions: (Q, K) additive contributions of the queries.
-    statistic: turns (b, K) sums over queries into (b, ...) values.
-    at_once: b, the queries that are left out at once; `QUERIES_AT_ONCE` is a multiple of it.
+    contributions, statistic: (Q, K), additive; turns (b, K) sums over queries into (b, ...) values.
     """
     total = contributions.sum(axis=0)
     scale = np.abs(total)
@@ -234,11 +232,9 @@ def fisher_interval(
 def ratio_interval(
     above: Floats, below: Floats, spreads: tuple[Spread, Spread], covariance: Floats, degrees: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the interval of above / below, below > 0, by Fieller's theorem (1954).
+    """Return the ends of the interval of above / below, below > 0, by Fieller's theorem (1954).
 
-    It contains all ratios v for which above - v below is no further from 0 than t standard errors.
-
-    Returns the ends; NaN where `below` is too near to 0, so that the ratio has no bound.
+    All v for which above - v below is within t standard errors of 0; NaN where `below` is too near to 0.
     """
     square = stdtrit(degrees, (1 + CONFIDENCE) / 2) ** 2
     a = below**2 - square * spreads[1].error ** 2

@@ -212,11 +212,9 @@ class QueryGroups:
 def query_groups(
     samples: Sequence[Sample], splits: Sequence[Sequence[Split]] | None = None
 ) -> list[QueryGroups]:
-    """Return the groups of each sample, and the classes of its queries.
+    """Return the groups of each sample, and the classes of its queries, by splits (None = all in one class).
 
-    samples: the markets of one depth and judge: what periods and users explain is taken out of small ones
-      together.
-    splits: for each, ways to split its queries; None = all queries are one class.
+    samples: all markets of a depth and judge: what periods and users explain leaves small ones together.
     """
     parts = residuals_of([lists_of(sample) for sample in samples])
     of_each: Sequence[Sequence[Split]] = [()] * len(samples) if splits is None else splits

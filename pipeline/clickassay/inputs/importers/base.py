@@ -39,13 +39,10 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")  # at most 18 digits: fits 64 bits
 
 
 RANK_COUNTS = ("searches_out_of_order", "searches_cut_short", "results_not_placed")
-"""Counts of `rank_list`."""
 
 JUDGMENT_COUNTS = ("judgments_repeated", "judgments_conflicting", "judgments")
-"""Counts of `CanonicalFolder.judge`."""
 
 SHOWN_COUNTS = ("results_shown", "results_shown_judged")
-"""Counts of `CanonicalFolder.finish`."""
 
 CONFLICTING = "Some pairs of query and URL have two grades: choose a rule (--conflicts) when you run."
 UNJUDGED = "No judgments were imported: add some before you run."

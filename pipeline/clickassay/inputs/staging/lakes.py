@@ -161,7 +161,6 @@ def _written(what: str, shown: str, rows: Any, origin: FileFingerprint) -> Made:
 
 
 def _plain(dtype: Any) -> Any:  # noqa: ANN401 - of pyarrow
-    """Return a type without views, which Parquet does not know."""
     if pa.types.is_string_view(dtype):
         return pa.large_string()
     if pa.types.is_list(dtype) or pa.types.is_large_list(dtype):

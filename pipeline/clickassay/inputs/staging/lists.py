@@ -176,7 +176,6 @@ class ShownRows:
         return np.add.reduceat(values, self.at) if len(self.at) else values
 
     def _rows(self, places: Integers | slice = slice(None)) -> Integers | slice:
-        """Return the rows that stand at places of the order."""
         return places if self.order is None else self.order[places]
 
     def _varied(self, name: str) -> pl.DataFrame:
@@ -192,13 +191,11 @@ class ShownRows:
         return rows.group_by("search").agg(values=value.n_unique(), value=value.first())
 
     def _are_among(self, searches: Integers) -> Bools:
-        """Return which rows are of some searches."""
         among = np.zeros(len(self.at), bool)
         among[searches] = True
         return among[self.search]
 
     def _lists(self, listed: Bools, searches: Integers) -> pl.Series:
-        """Return the lists of searches, which are in order."""
         places = np.flatnonzero(listed & self._are_among(searches))
         sizes = np.bincount(self.search[places], minlength=len(self.at))[searches]
         texts = self.rows["url"][self._rows(places)].to_arrow(compat_level=NO_COPY)
@@ -242,7 +239,6 @@ def _values(rows: pl.DataFrame, name: str) -> NDArray[Any]:
 
 
 def _changes(values: NDArray[Any]) -> Bools:
-    """Return where a value differs from the value before it; true at first."""
     changed = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=changed[1:])
     return changed

@@ -378,7 +378,6 @@ def _obstore(what: str) -> Any:  # noqa: ANN401 - a module
 
 
 def _is_odd(key: str) -> bool:
-    """Return whether a key is none for obstore."""
     return bool({"", ".", ".."} & set(key.split("/"))) and key != ""
 
 

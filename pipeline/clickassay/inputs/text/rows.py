@@ -19,7 +19,6 @@ from clickassay.inputs.sources.mapping import LIKELY, OUR_NAMES, Names, may_be_g
 from clickassay.inputs.text.lines import opened
 
 Numbered = Iterable[tuple[int, str]]
-"""Lines with their numbers, from 1."""
 
 QUERY_IDS = ("query_id", "qid", "q_id", "topic")
 QUERY_TEXTS = ("query", *(name for name in LIKELY["query"] if name != "text"))

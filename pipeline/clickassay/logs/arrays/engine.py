@@ -240,7 +240,6 @@ class ArraySessioniser:
         self.funnel.count_actions([row for row in rows if row[-1]])
 
     def _numbers(self, read: ReadClicks) -> tuple[int, int]:
-        """Return the number of clicks, and of rows with another action."""
         clicks = int(self._clicks.are_clicks(read.clicks).sum())
         return clicks, len(read.clicks) - clicks
 

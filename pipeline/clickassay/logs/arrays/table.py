@@ -87,7 +87,6 @@ def pattern_table(
 
 
 def _sessions_of(sums: Sums, numbers: int) -> Rows:
-    """Return the sessions of each number."""
     sessions = np.zeros(numbers, np.int64)
     for table in sums.tables():
         of_rows, _, _ = sums.layout.unpacked(table)
@@ -212,7 +211,6 @@ def _signal_pieces(
 
 
 def _rows_of(sums: Sequence[Sums], configurations: "Configurations") -> tuple[Rows, Rows, Rows, Rows]:
-    """Return place of the configuration, fold, mask and sessions of each row."""
     ranked = [_ranked(of_part, configurations) for of_part in sums]
     summed = [added(tables) for tables in _together(ranked) if tables]
     tables = [(*sums[0].layout.unpacked(table), table.sessions) for table in summed]

@@ -89,7 +89,13 @@ def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
 
     Raises EngineError if Spark or Java is missing or too old, or no master answers.
     """
-    _check_installed()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pyspark.sql  # noqa: PLC0415 - optional, and slow to import
+    except ImportError as error:
+        raise EngineError(f"Spark is not installed ({error}); {_INSTALL}") from error
+    _check_version(pyspark.__version__)
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     if place.remote is None and (active := SparkSession.getActiveSession()) is not None:
@@ -102,16 +108,6 @@ def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
         yield _prepared(session, place.conf)
     finally:
         _stop(session)
-
-
-def _check_installed() -> None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import pyspark.sql  # noqa: PLC0415 - optional, and slow to import
-    except ImportError as error:
-        raise EngineError(f"Spark is not installed ({error}); {_INSTALL}") from error
-    _check_version(pyspark.__version__)
 
 
 def _check_version(version: str) -> None:

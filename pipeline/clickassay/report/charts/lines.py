@@ -120,7 +120,6 @@ def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> D
 
 
 DISCOUNTS = (330, 190)
-"""Width and height of the plot of discounts."""
 
 LABEL_HEIGHT = 14
 """Pixels of a line of text."""
@@ -181,7 +180,6 @@ def discount_lines(
 
 
 STEP = 26
-"""Height of a row."""
 
 _PLOT = 265
 _LABEL = 150

@@ -40,7 +40,6 @@ from clickassay.report.model import Drawing, Figure
 Span = tuple[float, float]
 
 CELL = (47, 30)
-"""Width and height of a cell of a heat map."""
 
 HEAD = 51
 """Width of a line over a column of cells; neighbours meet where it is more."""
@@ -49,7 +48,6 @@ BAR = 42
 """Height of a bar with its label."""
 
 STEP = 25
-"""Height of a row of intervals."""
 
 PLOT = (262, 150)
 """Width and height of the lines by decile."""
@@ -61,7 +59,6 @@ DECILES = "Decile of query frequency, 1 = rarest"
 """Title of their axis."""
 
 WIDE = 330
-"""Width of a picture of bars."""
 
 _SHARE: Spec = {
     "type": "quantitative", "axis": None, "stack": None, "scale": {"domain": [0, 1], "clamp": True},

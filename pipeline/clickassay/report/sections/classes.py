@@ -103,7 +103,6 @@ def classes_section(run: Run) -> Section:
 
 
 def _queries(run: Run) -> pl.DataFrame:
-    """Return the queries of the headline sample, the rarest first, and their sessions."""
     rows = run.headline_rows("configurations").group_by("query").agg(pl.col("n_sessions").sum())
     return rows.sort("n_sessions", "query")
 
@@ -304,7 +303,6 @@ def _frequency_table(
 
 
 def _lines(run: Run, metrics: Sequence[str], *, corrected: bool = False) -> Lines:
-    """Return the lines that have a value."""
     by_class: ByClass = {}
     if run.headline is not None:
         by_class = class_estimates(run, run.headline, FREQUENCY, corrected=corrected)

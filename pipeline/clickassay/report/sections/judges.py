@@ -96,7 +96,6 @@ def _of_both(
 
 
 def _where(run: Run) -> str:
-    """Return the market and depth of the headline sample; its judge does not matter here."""
     return "" if run.headline is None else f", {replace(run.headline, judge=EVERY).label}"
 
 

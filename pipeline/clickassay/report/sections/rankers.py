@@ -109,7 +109,6 @@ def differences_section(run: Run, findings: Findings) -> Section:
 
 
 def _figures(run: Run, known: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    """Draw the closed forms with each click metric, the headline click metric first."""
     domain = common_domain([estimate(row, "exact") for row in known], [row["monte_carlo"] for row in known])
     there = [name for name in run.clicks if any(row["click_metric"] == name for row in known)]
     clicks = sorted(in_order(there, run.clicks), key=lambda click: click != run.click)

@@ -85,7 +85,6 @@ def examination_section(run: Run) -> Section:
 
 
 def _of(frame: pl.DataFrame, sample: SampleKey) -> pl.DataFrame:
-    """Return the rows of the market and depth of a sample: click models do not depend on the judge."""
     return frame.filter(market=sample.market, depth=sample.depth)
 
 

@@ -187,7 +187,6 @@ def advise(
 
 
 def _as_entry(one: Evidence) -> dict[str, Any]:
-    """Return what a click metric says as `summary.json` has it."""
     parts: dict[str, Any] = {}
     for name, lead in (("best", one.lead), ("advised", one.advised)):
         low, high = (None, None) if lead is None else lead.together

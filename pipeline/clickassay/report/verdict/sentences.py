@@ -395,7 +395,6 @@ def _introduced(name: str) -> str:
 
 
 def _sentences(claim: Claim, opening: str) -> Iterator[_Said]:
-    """Yield the opening, how sure it is, and what the subject is better than."""
     ranking, subject = claim.ranking, claim.subject
     highest = ranking.competitors[ranking.highest]
     if claim.kind == "nothing_predicts":
@@ -438,7 +437,6 @@ def _baseline_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
 
 
 def _metric_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
-    """Say which other metrics the subject is significantly above."""
     ranking = claim.ranking
     others = tuple(name for name in ranking.metrics if name != subject)
     untested = tuple(name for name in others if name in ranking.untested(subject))

@@ -159,7 +159,6 @@ def _markdown_environment(home: str) -> Environment:
 
 
 def _section_part(section: Section) -> Markup:
-    """Return a section: heading, sentences, tables."""
     parts = [f"## {markdown(section.title)}", *(markdown(text) for text in section.every_reading)]
     for table in section.every_table:
         if table.rows:

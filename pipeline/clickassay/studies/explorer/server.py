@@ -112,8 +112,6 @@ class _Served:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers requests to a `_Served`."""
-
     timeout = 60  # seconds for a request to arrive
     server_version, sys_version = "clickassay", ""
 

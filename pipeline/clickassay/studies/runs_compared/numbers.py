@@ -245,7 +245,6 @@ def _depth_and_judge(key: SampleKey) -> tuple[int, str]:
 
 
 def _by_market(run: Run, depth: int, judge: str) -> dict[str, Sample]:
-    """Return the samples of a depth and judge, by market."""
     kept = run.tables["statistics"].filter(pl.col("n_configurations") > 0, depth=depth, judge=judge)
     keys = [SampleKey(market, depth, judge) for market in kept["market"].sort()]
     return {key.market: graded_sample(run, key).sample for key in keys}

@@ -71,7 +71,6 @@ def entries(a: Run, b: Run) -> tuple[RecordedPair, ...]:
 
 
 def _records(run: Run) -> tuple[Mapping[str, Any], ...]:
-    """Return the records of a run by kind; its clock, which no two runs share, is left out."""
     info = run.info
     asked = {name: value for name, value in info["settings"].items() if name != "clock"}
     return info["inputs"], asked, info["versions"], {name: info[name] for name in _OTHER if name in info}

@@ -114,8 +114,6 @@ class ArmFinder:
 
 
 class _Users:
-    """The users of arms, each once."""
-
     def __init__(self, arms: int) -> None:
         self._key = np.zeros(0, np.int64)  # sorted
         self._digest = np.zeros(0, np.uint64)
@@ -215,7 +213,6 @@ def added_outcomes(parts: Sequence[pl.DataFrame], *key: str) -> pl.DataFrame:
 
 
 def _by_arm(arms: Rows) -> Iterator[tuple[int, Rows]]:
-    """Yield each arm, and the places that have it."""
     order, ends = order_of_parts(arms, int(arms.max(initial=-1)) + 1)
     for arm, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
         if end > begin:
