@@ -83,12 +83,9 @@ def same(one: Decision, other: Decision) -> bool:
 
 
 def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None, margin: float) -> Decision:
-    """Return what the verdict and the health of the log amount to (method 7.7).
+    """Return what the verdict (for each click metric that counts) and the health of the log amount to (7.7).
 
-    verdict: what the tests allow to be said, for each click metric that counts.
-    health: the checks that fire, findings first.
-    current: the metric in use; None = unknown.
-    margin: a difference in correlation that nobody would act on; 0..1.
+    margin: a difference in correlation that nobody would act on; 0..1. current: the metric in use, if known.
     """
     claim = verdict.claims[0]
     is_compared = current is not None and current in claim.ranking.competitors

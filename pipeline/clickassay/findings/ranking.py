@@ -395,8 +395,7 @@ def prefers_the_same(correlation: float) -> float:
 def highest_possible(run: Run, ranking: Ranking) -> float | None:
     """Return the correlation of a metric that knew the click rate of every list; None if it is not known.
 
-    It is the root of the reliability of the click metric: the noise-corrected correlation is the correlation
-    divided by it.
+    The root of the click metric's reliability: the noise-corrected correlation is the correlation over it.
     """
     if ranking.sample is None:
         return None
@@ -455,13 +454,10 @@ Group = tuple[str, ...]
 
 
 def groups(ordered: Sequence[str], different: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
-    """Return the largest sets of metrics of which no two are significantly different; they may overlap.
+    """Return the largest sets of metrics, in order, of which no two are in `different`; they may overlap.
 
-    Begins with one set of all; each significantly different pair splits the sets that hold both,
-    and sets within another are dropped (insert and absorb; Piepho 2004).
-
-    ordered: metrics, in the order that members and sets are returned in.
-    different: pairs that are significantly different.
+    From one set of all, each significantly different pair splits the sets that hold both, and sets within
+    another are dropped (insert and absorb; Piepho 2004).
     """
     sets = [frozenset(ordered)]
     for a, b in different:

@@ -309,10 +309,9 @@ class Run:
 def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
     """Return the run of these tables, which are put into the forms of their contracts.
 
-    tables: the tables of `contracts.run.ANALYSED_TABLES` by name, and of its findings if they are drawn.
-    info: the content of ``settings.json``.
-
-    Raises ReportError if a table is missing; ContractError if a table does not have the form of its contract.
+    tables, info: `contracts.run.ANALYSED_TABLES` and findings, if drawn, by name; content of
+      ``settings.json``.
+    Raises ReportError if a table is missing; ContractError if one does not have the form of its contract.
     """
     expected = [table.name for table in ANALYSED_TABLES]
     missing = [name for name in expected if name not in tables]
@@ -324,12 +323,10 @@ def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
 
 
 def open_run(folder: Path) -> Run:
-    """Return the run that `clickassay run` or `clickassay report` wrote to a folder.
+    """Return the run in a folder. A table is read when it is first asked for.
 
-    A table is read when it is first asked for; a broken one raises ReportError then, with the file's name.
-
-    Raises ReportError if the folder is no run, was made by a version that names things otherwise, or its
-    settings.json is broken; the message names the file.
+    Raises ReportError, with the file, if the folder is no run or of a version that names things otherwise, or
+    settings.json is broken; then, if a table is.
     """
     check_path(folder)
     file = folder / SETTINGS_FILE

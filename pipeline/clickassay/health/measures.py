@@ -230,11 +230,9 @@ _CLEAR = 3.0
 
 
 def list_numbers(lists: LogLists, positions: Sequence[tuple[int, int]], depth: int) -> Numbers:
-    """Return the numbers of lists: markets, queries, lengths, and clicks by position.
+    """Return the numbers of lists: markets, queries, lengths, and clicks by position, of `depth` results.
 
-    positions: by position from 1 on: sessions that show a result there, and of these the sessions that click
-      it.
-    depth: results that are kept of a list.
+    positions: from 1 on: sessions that show a result there, and of these the sessions that click it.
     """
     by_market = lists.sessions_by_market()
     by_query = lists.configurations.group_by("query").agg(pl.col("sessions").sum())
@@ -328,11 +326,7 @@ def order_words(grades: pl.Series, scale: Sequence[str]) -> str:
 def order_numbers(
     queries: int, value: float | None, low: float | None, high: float | None, labels: str
 ) -> Numbers:
-    """Return whether better grades go with fewer clicks.
-
-    value, low, high: correlation of the top result's grade with clicks, and its 95% CI; None =
-      unknown.
-    """
+    """Return whether better grades go with fewer clicks, by a correlation of top results and its 95% CI."""
     if value is None or high is None:
         return {}
     return {

@@ -64,13 +64,10 @@ class Frame:
 
 
 def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made:
-    """Put the needed columns of a frame where files are expected.
+    """Put the needed columns of a frame (under `names`) where files are expected; InputError if it is none.
 
-    names: columns that have another name in the input.
-    held: whether the rows may stay in memory: then the file has the columns alone. A lazy frame is written in
+    held: whether rows may stay in memory: the file then has the columns alone. A lazy frame is written in
       pieces, since its rows may not fit.
-
-    Raises InputError if it is no table.
     """
     try:
         rows = frame.lazy(what)

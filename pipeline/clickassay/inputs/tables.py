@@ -94,14 +94,10 @@ def read_input(
     held: Mapping[Path, pl.DataFrame] = MappingProxyType({}),
     lists: Mapping[str, pl.Series] = MappingProxyType({}),
 ) -> Input:
-    """Find the files of an input and put them into canonical types, lazily.
+    """Find the files of an input and put them into canonical types, lazily (method 2).
 
-    wanted: the columns that it may have, as those of `inputs.columns` (method 2).
     keep_others: keep all other columns too, as they are (attribute columns of `queries`).
-    time_zone: zone of the times that have none.
-    names: columns that have another name in the files.
-    held, lists: as `Made` has them.
-
+    time_zone, names: zone of times that have none; columns that have another name in the files.
     Raises InputError if nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
     walked = find_files(what, path)
@@ -250,9 +246,7 @@ def files_named(*tables: Input) -> Iterator[None]:
 
 @contextmanager
 def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, Any]]:
-    """Yield the identity of inputs by name, taken before they are read; a copy among their files is named.
-
-    Errors of reading name the file, as `files_named` does.
+    """Yield the identity of inputs by name, taken before they are read; errors are as in `files_named`.
 
     Raises InputError: at the end, if a file was changed meanwhile.
     """

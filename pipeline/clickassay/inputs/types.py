@@ -39,17 +39,14 @@ _FARTHEST_MS = 10**13
 def converted(
     column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool, time_zone: str = UTC
 ) -> pl.Expr | None:
-    """Bring a column to the canonical type of its kind.
+    """Bring a column of a type, as read, to the canonical type of its kind; None if the type cannot hold it.
 
-    column, dtype: the column, and its type as it was read.
-    kind: what it has to hold.
     from_text: whether the file holds text only, so that times, numbers and lists are spelled out.
     time_zone: zone of times that have none: a local time that occurs twice is the earlier, one that does not
       exist is null.
-
     Returns int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String)
     for texts, Int64 for an integer, Boolean for a flag, Int64 (whole ms; -1 = of no use) for seconds; null
-    where a text is none of these. None if the type cannot hold the kind.
+    where a text is none of these.
     """
     if isinstance(dtype, pl.Null):
         return column.cast(_OF_NULLS.get(kind, pl.String()))

@@ -312,10 +312,7 @@ def _within(samples: Sequence[_Split]) -> Frames:
 
 
 def with_log_settings(table: StagedTable, settings: Settings) -> Settings:
-    """Return the settings as a log has them.
-
-    URLs are normalised as there, so that judgments match its texts; outcomes are of their kinds there; and
-    click metrics that are named by an action or an outcome are written in full.
+    """Return the settings as a log has them: its form of URLs, its kinds of outcomes, full click names.
 
     Raises SettingsError if a click metric is unknown, or an outcome, or its kind is another one.
     """

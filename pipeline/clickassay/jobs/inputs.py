@@ -30,11 +30,10 @@ NO_JUDGMENTS = "a run needs judgments: name their file, or give them as a frame"
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the inputs of a job lie; None where one is not given.
+    """Where the inputs of a job lie: a file, folder, glob or address, SQL or a frame; None = not given.
 
-    Each is a file, folder, glob or address, SQL or a frame. Searches and clicks may lie where only Spark
-    reaches them; searches may have one row for each result shown, whose clicks are theirs unless they are
-    given.
+    Searches and clicks may lie where only Spark reaches; searches with a row for each result have their
+    clicks.
     """
 
     searches: Source | None = None
@@ -130,12 +129,9 @@ def _whole(what: str, source: Source, settings: Settings, progress: Progress) ->
 def open_log(
     sources: Sources, settings: Settings, *, by_file: bool = False, progress: Progress = silent
 ) -> Inputs:
-    """Open a log, its outcomes and assignments, and the judgments if only judged queries are to be kept.
+    """Open a log, outcomes, assignments, and judgments if only judged queries count; `by_file`: for a store.
 
-    by_file: whether a store is to know the files one by one.
-
-    Raises InputError if a file is missing, cannot be read or lacks a column, clicks name neither URL nor
-    position, or there are none.
+    Raises InputError if a file is missing, cannot be read or lacks a column, or clicks name no place.
     """
     inputs = Inputs(*_halves(sources, settings, by_file=by_file, progress=progress))
     if inputs.log is not None:
@@ -270,9 +266,7 @@ def with_judgments(
 
 @with_scratch()
 def grouped_queries(sources: Sources, settings: Settings, progress: Progress = silent) -> pl.DataFrame:
-    """Return the table of queries with a column `group` for near-duplicates; null for all others.
-
-    Without a table, it has the judged queries; judged queries that the table does not have stand at its end.
+    """Return the table of queries with a column `group` for near-duplicates; judged ones it lacks at its end.
 
     Raises InputError if an input cannot be read, or the table has a column `group` already.
     """

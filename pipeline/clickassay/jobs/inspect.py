@@ -153,11 +153,9 @@ class Inspection:
 def inspect_log(
     paths: Mapping[str, Source], settings: Settings, *, count: bool = True, progress: Progress = silent
 ) -> Inspection:
-    """Read canonical tables as a run would, and count.
+    """Read canonical tables, by name, as a run would, and count.
 
-    paths: a file, folder or glob for each table, by its name in `inputs.columns.CANONICAL`.
     count: whether to form sessions and count their judged lists; else only types, rows, users and times.
-
     Raises InputError if no table can be opened; of others that can, why one cannot is a problem.
     """
     notes: list[str] = []
@@ -460,12 +458,10 @@ def foreign_judgments(file: Path, layout: str, progress: Progress) -> Imported:
 def foreign_log(
     file: Path, layout: str, judgments: Mapping[str, Source], settings: Settings, progress: Progress
 ) -> tuple[Imported, Inspection]:
-    """Return the counts and notes of importing a file, and an inspection of the imported log.
+    """Return the counts and notes of importing a file of `IMPORTERS`, and an inspection of the imported log.
 
-    file, layout: a file of a layout in `IMPORTERS`.
-    judgments: path of canonical judgments by the name of their table; may be empty.
-
-    Raises InputError if the file is not in the layout, or the judgments cannot be read.
+    judgments: canonical ones by the name of their table, if any. Raises InputError if something is not
+      readable.
     """
     with TemporaryDirectory(prefix="clickassay-inspect-") as place:
         out = Path(place) / "log"

@@ -53,11 +53,7 @@ def log_to_patterns(
 def log_table(
     inputs: Inputs, settings: Settings, *, work: Path | None = None, progress: Progress = silent
 ) -> StagedTable:
-    """Turn a log into its pattern table.
-
-    inputs: a log; with ``only_judged`` also judgments: sessions of queries without any are counted only.
-    work: folder for temporary files of the engine; None = the system's.
-    """
+    """Turn a log into its pattern table; `only_judged` counts sessions of queries without judgments only."""
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine != "arrays":
         with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:

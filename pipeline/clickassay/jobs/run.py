@@ -56,14 +56,10 @@ def make_run(
 ) -> tuple[Run, Findings]:
     """Turn a log, or its pattern table, and judgments into a run; return it and what was found.
 
-    sources: judgments; a log and its outcomes unless `patterns` is given; scores and attributes of queries.
-    patterns: a pattern table, or the folder or store that it lies in.
-    out: the folder to write it into, with its report, which is whole or not there; None = nothing is written.
-    command: what made it, for the record of a run that is written.
-
+    patterns: a pattern table, or the folder or store that it lies in; then no log is needed.
+    out: the folder to write it into, whole or not at all, as made by `command`; None = nothing is written.
     Raises SettingsError if there are no judgments, or a metric, click model, check or control is unknown;
-    PatternError, StoreError, InputError if the table or an input cannot be read; OutputError if `out` cannot
-    be written.
+    PatternError, StoreError, InputError if an input cannot be read; OutputError if `out` cannot be written.
     """
     place = None if out is None else place_to_write(out)
     with scratch(place):

@@ -56,15 +56,11 @@ def grow_store(
     checked: Checked | None = None,
     progress: Progress = silent,
 ) -> StoreGrowth:
-    """Add a log to a pattern store; files that it already has are not read again.
+    """Add a log, all its files or only new ones, to a pattern store, which is made if need be.
 
-    sources: searches, clicks, outcomes and assignments: all files, or only new ones. With ``only_judged``
-      also judgments: sessions of queries without any are counted only.
-    folder: the store; it is created if it does not exist.
-
-    Raises StoreError if the store is in use, broken, or was made with other settings; InputError if a file
-    has changed since it was read, or comes too late; OutputError if the store would lie in a folder of the
-    log.
+    With ``only_judged`` also judgments: sessions of queries without any are counted only.
+    Raises StoreError if the store is in use, broken, or of other settings; InputError if a file has changed
+    since it was read, or comes too late; OutputError if the store would lie in a folder of the log.
     """
     folder = reachable(folder, settings)
     if isinstance(folder, Path):
@@ -174,10 +170,9 @@ def _counted(funnel: pl.DataFrame, source: str, step: str) -> int:
 
 @with_scratch("out")
 def plan_table(sources: Sources, out: Path, settings: Settings, *, force: bool = False) -> RunPlan:
-    """Plan what `make_patterns` would do with the same arguments; nothing is written.
+    """Plan what `make_patterns` would do; nothing is written.
 
-    Raises OutputError if the output folder exists already, or would lie in a folder of the log; InputError if
-    an input is missing, or lacks a column.
+    Raises OutputError for a folder that exists, or lies in one of the log; InputError for a broken input.
     """
     check_apart(out, sources.searches, sources.clicks)
     check_free(out, force=force)
@@ -191,10 +186,9 @@ def plan_table(sources: Sources, out: Path, settings: Settings, *, force: bool =
 
 @with_scratch("folder")
 def plan_store(sources: Sources, folder: Path, settings: Settings) -> RunPlan:
-    """Plan what `grow_store` would do with the same arguments; nothing is written, and no store is made.
+    """Plan what `grow_store` would do, also of a store that is not made yet; nothing is written.
 
-    Raises StoreError if the store is broken, or was made with other settings; InputError if a file has
-    changed since it was read, or comes too late.
+    Raises StoreError, and InputError of files, as that does.
     """
     check_apart(folder, sources.searches, sources.clicks)
     inputs = open_log(replace(sources, outcomes=None), settings, by_file=True)

@@ -64,10 +64,7 @@ class UserSplit:
 def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Settings) -> UserSplit:
     """Hold out the users of even folds if the settings need clicks to fit a model of grades or of a metric.
 
-    judged: queries with judgments, as `log_lists` takes them.
-
-    Raises SettingsError if they do, and one side has no sessions, or only the lists of judged queries were
-    kept.
+    Raises SettingsError if one side has no sessions, or only the lists of judged queries were kept.
     """
     names = _model_names(settings)
     fitted = f"metric {names[0]}" if names else None  # on clicks, for messages

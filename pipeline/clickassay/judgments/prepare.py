@@ -70,8 +70,6 @@ def prepare_judgments(
 ) -> Judgments:
     """Check grades, normalise queries and URLs, resolve conflicts, keep the queries of the log.
 
-    rows: columns query, url, grade (any type), judge, market, as read.
-
     Raises JudgmentError if a grade is off the scale, or grades of one (judge, query, url) differ and no rule
     is chosen; InputError if too many rows hold nulls.
     """

@@ -33,12 +33,9 @@ Estimate = Callable[[ClickLog], Floats]
 
 
 def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-model") -> Estimate:
-    """Return what estimates the (D,) relevance of the documents of a log.
+    """Return what estimates the (D,) relevance of the documents of a log, by a click model or COEC.
 
-    model, pseudo_count: a name in `click_models.catalogue`, or COEC; what click models take.
-
-    Raises ClickModelError, SettingsError if there is no model of the name, or it has no relevance of a
-    result.
+    Raises ClickModelError, SettingsError if there is no such model, or it has no relevance.
     """
     if model.upper() == COEC:
         return clicks_over_expected
@@ -101,15 +98,12 @@ def clicks_on_judged(fitting: LogLists, judgments: Judgments, *, depth: int) -> 
 
 
 def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -> tuple[Judgments, Judgments]:
-    """Return judgments with a name for their judge, and with a further judge that is made of clicks.
+    """Return judgments with their judge named, and those of a further judge made of clicks (`click_judge`).
 
     It grades the results of queries that any judge judged.
-
     fitting: sessions of users whose clicks evaluate nothing.
-    settings: the model (`click_judge`), the depth that it looks at, and the highest grade.
-
-    Raises JudgmentError, SettingsError, ClickModelError if a judge has the name of the new judge, the model
-    gives no grades, or nothing was clicked.
+    Raises JudgmentError, SettingsError, ClickModelError if a judge has its name, the model gives no grades,
+    or nothing was clicked.
     """
     model = settings.click_judge or ""
     estimate = check_click_judge(model)

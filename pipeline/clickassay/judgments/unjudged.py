@@ -62,13 +62,10 @@ def hot_deck_from_clicks(
 ) -> GradeRule:
     """Return the rule `model`: grades drawn from judged results with similar clicks.
 
-    fitting: sessions of users whose clicks are used for nothing else.
-    deepest: positions of a list that the click model (DBN) looks at.
+    fitting, deepest: sessions used for nothing else, and positions that the click model (DBN) looks at.
     rng: draws the donor of each grade among the `NEIGHBOURS` judged results of the same judge that are
-      nearest in log-odds of attraction and relevance, and logarithm of impressions.
-
-    Results that those users were never shown get the grade of any judged result.
-
+      nearest in log-odds of attraction and relevance, and logarithm of impressions; among all judged results
+      of the judge, if those users were never shown it.
     Raises JudgmentError if a judge has fewer than `MIN_DONORS` judged results that were shown.
     """
     log = clicks_on_judged(fitting, judgments, depth=deepest)

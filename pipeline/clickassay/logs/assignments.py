@@ -87,11 +87,7 @@ def check_controls(given: WholeInput | None, searches: object, settings: Setting
 def prepare_assignments(given: WholeInput | None, searches: object, settings: Settings) -> Assignments | None:
     """Return the assignments of a log; None where neither a table nor a column `variant` says any.
 
-    given: the table of assignments, if there is one.
-    searches: the half of the log.
-
-    Raises InputError if both say it, the log is not on this machine, there are too many arms, or too many
-    rows are unusable.
+    Raises InputError if both say it, the log is not on this machine, or there are too many arms or bad rows.
     """
     if given is not None and not settings.reads_tests:
         raise InputError(f"--test {NONE} ignores A/B tests, and there is a table of assignments; remove one")

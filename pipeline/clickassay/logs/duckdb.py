@@ -57,7 +57,6 @@ _KEPT_FILES = 2  # tables of closed and of open sessions; what is carried over f
 class DuckDBEngine:
     """A `SqlEngine` on DuckDB; tables between them lie in memory, or in `folder` beyond the memory limit.
 
-    folder: empty folder for spilled rows and for tables that are fetched; the caller removes it.
     threads, memory_limit: memory in bytes. None = all cores; 3 GB, or 80% of RAM if that is less.
     """
 
@@ -334,9 +333,8 @@ def write_duckdb_patterns(
     info: dict[str, Any],
     progress: Progress = silent,
 ) -> None:
-    """Write the pattern table of a log on DuckDB; it need not fit into memory.
+    """Write a log's pattern table, which need not fit into memory, on DuckDB, and spilled rows, to `folder`.
 
-    folder: empty folder for the table, and for spilled rows.
     info: settings and versions of the table; inputs are added.
     """
     watch = watched(log.searches, log.clicks, progress=progress)

@@ -65,10 +65,7 @@ BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 
 
 def report_measures(settings: Settings) -> tuple[Measure, ...]:
-    """Return the measures of reports.
-
-    EDITORIAL, AP and RR with one more grade relevant, BASELINES, and those that the settings `metric` and
-    `current` name.
+    """Return EDITORIAL, AP and RR with one more grade relevant, BASELINES, and what settings name.
 
     Raises SettingsError if a name is no metric, or the metric does not fit the scale or a depth of the run.
     """

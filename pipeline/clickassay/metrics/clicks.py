@@ -25,13 +25,10 @@ _PAIRS_AT_ONCE = 10_000_000
 
 
 def null_success(good: NDArray[np.int64], masks: Integers, sessions: Integers) -> Floats:
-    """Compute the SS that configurations would have if masks were drawn regardless of grades.
+    """Return (N,) SS, 0..1, that configurations would have if masks were drawn regardless of grades.
 
     good: (N,) masks of the positions with a good grade.
-    masks, sessions: (M,) click patterns of all configurations, in any order and perhaps repeated, and their
-      sessions.
-
-    Returns (N,) shares of the sessions with a click on a good position, 0..1.
+    masks, sessions: (M,) click patterns of all configurations, in any order, perhaps repeated.
     """
     distinct, place = np.unique(masks, return_inverse=True)
     weights = np.bincount(place, weights=sessions, minlength=len(distinct))
@@ -213,9 +210,7 @@ def _plain(name: str) -> str:
 
 
 def counted_clicks(settings: Settings) -> tuple[str, ...]:
-    """Return the click metrics that the setting `click_metric` names: the headline one, then the others.
-
-    IPS is not among them: see `refuse_ips`. Nor is SS: it is made of the grades, as the metrics are.
+    """Return the click metrics of the setting, the headline one first; without IPS (see `refuse_ips`) and SS.
 
     Raises SettingsError if one is no click metric, IPS is first, SS stands alone, or less of one is better.
     """
@@ -444,16 +439,10 @@ def _added_up(
 
 
 def click_entropy(query: Integers, url: Integers, clicks: Integers, *, queries: int) -> Floats:
-    """Compute the entropy of the clicked URLs of each query.
+    """Return (Q,) entropies in bits of the clicked URLs of each query: sum p log2(1 / p), p = share of them.
 
-    H = sum over URLs of p log2(1 / p), p = the URL's share of the query's clicks. The rows may come in any
-    order, and the same (query, url) in several rows; the result is the same to the last bit.
-
-    query, url, clicks: (R,) index of the query (0..queries-1), any index of the URL, number of clicks (>= 0).
-    queries: Q, the number of queries.
-
-    Returns (Q,) entropies in bits, >= 0; 0 for a query without clicks or with clicks on one URL only.
-
+    Rows may come in any order and repeatedly; the result is the same to the last bit. 0 without clicks.
+    query, url, clicks: (R,) index of the query (0..queries-1), any index of the URL, clicks (>= 0).
     Raises PatternError if a number of clicks is negative or an index is out of range.
     """
     query, url, clicks = (np.asarray(column, dtype=np.int64) for column in (query, url, clicks))

@@ -25,14 +25,11 @@ _BETWEEN_ARGUMENTS = re.compile(r",(?![^{]*\})")
 def parse(
     text: str, metrics: tuple[Metric, ...], *, deepest: int = MAX_DEPTH, rules: tuple[Parameter, ...] = ()
 ) -> Measure:
-    """Read a metric's name, e.g. ``AP(rel=2)@5`` or ``nDCG(dcg='exp-log2')@10``.
+    """Read a metric's name, e.g. ``AP(rel=2)@5`` or ``nDCG(dcg='exp-log2')@10``, in any letter case.
 
-    text: a name in the grammar of ir_measures, in capitals or not. ``@k`` must lie in 1..`deepest`. A
-      parameter that has its default is left out, so that names of the same measure are equal.
+    ``@k`` must lie in 1..`deepest`. A parameter with its default is left out: the same measures are equal.
     rules: parameters that every metric has besides its own.
-
-    Raises SettingsError if the name is not of this grammar, names a metric, parameter or value that is not
-    known, or two parameters that exclude each other.
+    Raises SettingsError if it is not of the grammar of ir_measures, or names what is not known or excluded.
     """
     spelled = text.strip()
     match = NAME.fullmatch(spelled)
@@ -161,11 +158,7 @@ def other_names(metric: Metric) -> tuple[str, ...]:
 
 
 def listing() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return heads and rows, one for each measure.
-
-    A name of trec_eval takes a depth for K, a level of recall for L. Every measure also takes the parameters
-    of `RULES` and, where it is not of the whole list by nature, a depth after ``@``.
-    """
+    """Return heads and rows, one for each measure: every one takes `RULES`, and most a depth after ``@``."""
     rows: list[tuple[str, ...]] = []
     for metric in MEASURES:
         span = f"from {metric.low:g}" if math.isinf(metric.high) else f"{metric.low:g} to {metric.high:g}"

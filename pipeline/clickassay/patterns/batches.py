@@ -265,11 +265,7 @@ class KnownFiles:
         return self._by_path.get(path)
 
     def like(self, file: FileFingerprint) -> FileFingerprint | None:
-        """Return the known file of the same content; None if the file is new.
-
-        Raises InputError if all that is known of a file with the same size and ends is just these, and it is
-        gone.
-        """
+        """Return the known file of the same content, if any; InputError if its content is no longer known."""
         before = self.at(file.path)
         if before is not None and file.has_content_of(before):
             return before

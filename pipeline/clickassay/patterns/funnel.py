@@ -38,12 +38,10 @@ class LogFunnel:
         shortened: int,
         merged: int,
     ) -> None:
-        """Count searches that are new in a batch.
+        """Count searches new in a batch: all, those rejected by reason, usable, and kept once each.
 
-        read, rejected, usable: all, those rejected by reason, and the others.
-        kept: usable rows that are no repeated delivery.
-        left_out, shortened, merged: of these, searches whose query is left out, searches whose list shows a
-          result again, and of the latter those of whose results the normal form of URLs makes fewer.
+        left_out, shortened, merged: of these, those whose query is left out, whose list shows a result again,
+          and of the latter whose results the normal form of URLs makes fewer.
         """
         _check_sum("searches", read, usable + sum(rejected.values()))
         self._closed["searches", "read", ""] += read
@@ -64,12 +62,9 @@ class LogFunnel:
         outcomes: Iterable[tuple[bool, bool, bool, bool, int]],
         orphan_clicks: pl.DataFrame,
     ) -> None:
-        """Count clicks of a batch.
+        """Count clicks of a batch: read now, or with an earlier one (carried); rejected by reason.
 
-        read, carried: clicks that are new in the batch, and clicks that were read with an earlier one.
-        rejected: new clicks by the reason for which they are unusable.
-        outcomes: (ambiguous, in time, of an open session, place of another result, clicks) of clicks whose
-          search is known.
+        outcomes: (ambiguous, in time, of an open session, place of another result, clicks), search known.
         orphan_clicks: search_id, is_open, clicks: clicks whose search is not known.
         """
         outcomes = list(outcomes)
@@ -133,9 +128,8 @@ class LogFunnel:
     ) -> pl.DataFrame:
         """Return the funnel in its contract's form, without orphan clicks; steps without rows are omitted.
 
-        patterns: the pattern table of the same sessions: click_mask, sessions.
-        sessions: (market, query is kept, begins on a first page, sessions).
-        is_open: for sessions that may still grow, or for all others.
+        patterns, sessions: click_mask, sessions; market, query is kept, begins on a first page, sessions.
+          `is_open`: of those that may still grow, or of all others.
         """
         rows: Counter[tuple[str, str, int, str, str]] = Counter()
         for (source, step, reason), count in (self._open if is_open else self._closed).items():

@@ -284,10 +284,9 @@ class PatternStore:
         return len(undone)
 
     def forget_before(self, number: int) -> int:
-        """Drop the sessions of batches before `number` for good; their files stay known. Returns how many.
+        """Drop the sessions of batches before `number` for good, not their files; return how many.
 
-        Raises StoreError if there is no batch of that number: the last one stays, it holds the visits still
-        open.
+        Raises StoreError if there is no such batch: the last one stays, it holds the visits still open.
         """
         self._refuse_after_last(number)
         dropped = [batch for batch in self.batches() if batch.number < number]

@@ -159,15 +159,10 @@ def build_report(run: Run, claims: Findings, tests: ShownTests | None = None) ->
 
 
 def write_report(run: Run, findings: Findings, folder: Path, tests: ShownTests | None = None) -> Report:
-    """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.*`` into `folder`.
+    """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.*`` into a folder; return it, cleaned.
 
-    run, findings: a run, and what `findings.draw` drew from it.
-    tests: as `build_report` takes them.
-    folder: an existing folder. Files of these names in it are replaced.
-
-    Returns what was written; its sentences are without control characters.
-
-    Raises ReportError if the folder is missing or cannot be written.
+    tests: as `build_report` takes them. Files of these names are replaced. Raises ReportError if the folder
+      is missing or cannot be written.
     """
     if not folder.is_dir():
         raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")

@@ -58,14 +58,10 @@ def audit_run(
 ) -> Audit:
     """Compute every convention on the judged configurations of one market, depth and judge of a run.
 
-    place: a run, or its folder.
-    judgments: the judgments that the run was made with; None = only the grades of results shown, which a run
-      keeps.
+    judgments: those of the run; None = only the grades of results shown, which a run keeps.
     wanted: which market, depth and judge; what it leaves open is chosen as in `Run.key`.
-
-    Raises ReportError if there is no such run, it is broken, its grades were drawn from clicks, or
-    `judgments` are others than those that it was made with; InputError, JudgmentError if `judgments` cannot
-    be read.
+    Raises ReportError if there is no such run, it is broken, its grades were drawn from clicks, or judgments
+    are others; InputError, JudgmentError if these cannot be read.
     """
     progress(Event("reading the run"))
     run = run_at(place)
@@ -176,11 +172,7 @@ ONE_LIST = Table(
 
 
 def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int) -> Lists:
-    """Return a single ranked list.
-
-    shown: grades of its results, best first; None = without a grade.
-    others: grades of the query's judged results that it does not show.
-    max_grade: top grade of the scale.
+    """Return a list of the grades of its results, best first, and of `others` judged; None = without a grade.
 
     Raises JudgmentError if a grade is off the scale.
     """

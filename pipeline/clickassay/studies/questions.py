@@ -66,15 +66,10 @@ Two threads add up numbers in an order that changes from time to time, and with 
 
 
 def ask(run: Path, sql: str) -> pl.DataFrame:
-    """Run one SELECT on the tables of a run (``contracts.run.RUN_TABLES``).
+    """Return the rows of one SELECT on the tables of a run (``contracts.run.RUN_TABLES``), in its order.
 
-    run: folder of the run, or its database file.
-    sql: one statement that returns rows: SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW or SUMMARIZE.
-
-    Returns the rows, in the order of `sql`.
-
-    Raises QueryError if `run` holds no readable database, or one with other tables than this version's, or
-    `sql` is not one valid statement that returns rows.
+    run: folder of the run, or its database file. sql: SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE.
+    Raises QueryError if there is no readable database with this version's tables, or `sql` is another.
     """
     file = _database(run)
     with _explained(), closing(_open(file, _COMMAND)) as connection:

@@ -53,14 +53,12 @@ def moved_by_folds(
     chosen: Mapping[Name, tuple[NDArray[np.bool_], Floats]],
     sides: Sequence[int] | None = None,
 ) -> dict[Name, Moved]:
-    """Return how correlations change without each fold of users, what is taken out being held.
+    """Return, by class, how correlations change without each fold of users, what is taken out being held.
 
     units: (G,) the unit of each group of all markets, one after the other, as a number.
-    chosen: by class: which of these groups belong to it, and (S, C, E, 3) derivatives of its correlations by
-      Σ w c², Σ w c e and Σ w e², of each side.
-    sides: which run each market is of, 0 or 1, of one class alone; None = one run.
-
-    Returns by class; none where there are fewer than `FEWEST_FOLDS` folds.
+    chosen: by class: which groups belong to it, and (S, C, E, 3) derivatives of its correlations by Σ w c², Σ
+      w c e and Σ w e², of each side; sides: the run, 0 or 1, of each market, None = one.
+    There are none with fewer than `FEWEST_FOLDS` folds.
     """
     folds = folds_of([part.lists for part in parts])
     if len(folds) < FEWEST_FOLDS:

@@ -53,23 +53,12 @@ GRADES_TO_4 = {str(grade): grade for grade in range(5)}
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an importer.
+    """The result of an importer."""
 
-    Attributes
-    ----------
-    folder
-        The folder with the canonical tables and ``import.json``.
-    inputs
-        Name, size and digest of the files that are read, by what they are.
-    counts
-        Rows read, dropped, changed and written, by name (docs/reference/formats.md says what each counts).
-    notes
-        Sentences that the user should read before a run on the folder.
-    """
-
-    folder: Path
+    folder: Path  # Has the canonical tables and ``import.json``.
+    # Rows read, dropped, changed and written, by name; docs/reference/formats.md says what each counts.
     counts: dict[str, int]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # Sentences that the user should read before a run on the folder.
 
 
 def whole_number(text: str) -> int | None:
@@ -103,11 +92,10 @@ _Judgment = TypeVar("_Judgment", bound=tuple[Any, ...])
 
 
 def distinct_judgments(rows: Sequence[_Judgment], counts: dict[str, int]) -> list[_Judgment]:
-    """Drop judgments that repeat an earlier one; keep contradictions, which a run's settings resolve.
+    """Drop judgments (query, URL, grade, perhaps judge) that repeat an earlier one; keep contradictions.
 
-    rows: (query, URL, grade), and perhaps the judge.
-    counts: ``judgments_repeated`` (dropped) and ``judgments_conflicting`` (kept, the second grade of a
-      result) grow; ``judgments`` becomes the number of those returned.
+    counts: ``judgments_repeated`` and ``judgments_conflicting`` (second grades, kept) grow; ``judgments`` is
+      set.
     """
     distinct = dict.fromkeys(rows)
     results = {(query, url, *judge) for query, url, _, *judge in distinct}

@@ -30,11 +30,9 @@ _NOTES = (
 
 
 def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> base.Imported:
-    """Translate a file of pages into a folder of canonical searches and clicks.
+    """Translate pages, between semicolons or line ends, into canonical searches and clicks.
 
-    file: pages, separated by semicolons or line ends.
-
-    Raises InputError if a page is not in the layout (the message names file and line), or there is none.
+    Raises InputError for a page that is not in the layout (file and line are named), or without any.
     """
     with base.importing(out, {"file": file}, _COUNTS, progress) as folder:
         counts = folder.counts

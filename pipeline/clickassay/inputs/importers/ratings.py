@@ -422,9 +422,7 @@ class JudgmentFile:
 def read_judgment_file(
     file: Path, reading: ReadOptions, counts: dict[str, int], *, progress: Progress = silent
 ) -> JudgmentFile:
-    """Read the ratings of one file.
-
-    Counts ``blank_lines``, ``queries_unrated``, ``queries_named_by_id`` and ``ratings_blank``.
+    """Read and count the ratings of one file.
 
     Raises InputError if the file is missing, in no known layout, broken, or holds no rating.
     """

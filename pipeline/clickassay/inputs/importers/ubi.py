@@ -71,14 +71,11 @@ def import_ubi(
     click_actions: Sequence[str] = CLICK_ACTIONS,
     progress: Progress = silent,
 ) -> Imported:
-    """Translate queries and events of UBI into a folder of canonical tables.
+    """Translate queries and events of UBI, in files of any form or folders of them, into canonical tables.
 
-    paths: files of queries, of events, or of both, in any order: bulk or JSON lines, Parquet (.parquet), CSV
-      (.csv); or folders of such files.
-    click_actions: values of action_name that are clicks on a result.
-
-    Raises InputError if a document is not in the layout (the message names file and line), or no event is a
-    click, or no search is left; SettingsError if a click action is the impression, or none is given.
+    click_actions: values of action_name that are clicks on a result. Raises InputError if a document is not
+      in the layout (file and line are named), or no click or search is left; SettingsError if a click action
+      is the impression, or none is given.
     """
     if not click_actions or not all(click_actions) or IMPRESSION in click_actions:
         raise SettingsError(

@@ -164,12 +164,9 @@ class Document:
 
 
 def documents(file: Path, counts: dict[str, int], progress: Progress) -> Iterator[Document]:
-    """Yield the queries and events of a file, in its order.
+    """Yield the queries and events of a file, in its order; other documents are counted and skipped.
 
-    Counts ``blank_lines``, and documents of other indices (``documents_of_others``), which are skipped.
-
-    Raises InputError if the file cannot be read, or a document is neither query nor event; file and line are
-    named.
+    Raises InputError, with file and line, if it cannot be read, or a document is neither query nor event.
     """
     first = head(file, 64).lstrip()
     if first.startswith(b"PAR1"):

@@ -101,11 +101,7 @@ def _state(file: Path) -> State:
 
 
 def refuse_changed(what: str, files: Sequence[FileFingerprint]) -> None:
-    """Refuse files whose content is another than when their fingerprints were taken.
-
-    Raises InputError if one was changed, replaced or removed since then: what was read of it may be of
-    either.
-    """
+    """Refuse files that differ from their fingerprints (InputError): what was read may be of either."""
     for fingerprint in files:
         if fingerprint.seen is None:
             continue
@@ -120,9 +116,7 @@ def refuse_changed(what: str, files: Sequence[FileFingerprint]) -> None:
 
 @contextmanager
 def unchanged(files: Mapping[str, Path | None]) -> Iterator[dict[str, dict[str, object] | None]]:
-    """Yield name, size and SHA-256 of files, taken before they are read; None for a pipe, which is read once.
-
-    Files that are None were not given.
+    """Yield name, size and SHA-256 of files before they are read (None: a pipe); None = not given.
 
     Raises InputError: at the end, if a file was changed meanwhile.
     """

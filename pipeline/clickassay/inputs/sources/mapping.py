@@ -147,12 +147,9 @@ def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
 def columns_under(
     what: str, file: object, schema: pl.Schema, names: Names
 ) -> dict[str, tuple[pl.Expr, pl.DataType]]:
-    """Return what selects each column of files under our names, and its type.
+    """Return what selects each column of files, `file` being the first, under our names, and its type.
 
-    what, file: name of the input and the first of its files, for messages.
-    names: the columns that have another name there.
-
-    Raises InputError if the files lack one.
+    Raises InputError if they lack one of `names`, which are called otherwise there.
     """
     used = {*names, *names.values()}
     found = {name: (pl.col(name), dtype) for name, dtype in schema.items() if name not in used}
@@ -238,12 +235,9 @@ def rival_grades(names: Iterable[str]) -> list[str]:
 def likely_columns(
     what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFrame | None = None
 ) -> dict[str, str]:
-    """Return the columns that missing ones may be, by name, type and values; each at most once.
+    """Return the columns (paths of fields) that missing ones may be, by name, type and values, each once.
 
-    what, missing: name of the input, and our columns that it lacks: those that come first choose first.
-    schema, rows: columns and types of the files, and rows whose texts are tried; None = by types alone.
-
-    Returns of records the path of a field.
+    missing: the first choose first. rows: their texts are tried; None = by types alone.
     """
     wants = {want.name: want for want in reversed(_columns_of(what))}
     free = {_key(name): name for name in reversed(schema.names()) if name not in wants}
@@ -308,11 +302,7 @@ def _fits(column: pl.Expr, dtype: pl.DataType, want: Wanted, rows: pl.LazyFrame 
 def set_aside(
     what: str, wanted: Sequence[Wanted], schema: pl.Schema, rows: pl.LazyFrame | None = None
 ) -> Iterator[str]:
-    """Yield what to say of columns that are not read, and may be ours or tell arms of an A/B test apart.
-
-    what, wanted: name of the input, and the columns that it may have.
-    schema, rows: all its columns, under our names where these are given, and its rows.
-    """
+    """Yield what to say of columns that are not read, and may be ours or tell arms of an A/B test apart."""
     beside = [some for some in _INSTEAD if not some.isdisjoint(schema)]
     beside += [SAYS_CLICKED] if SAYS_CLICKED.isdisjoint(schema) else []  # clicks are given
     pointless = frozenset[str]().union(*beside)
@@ -386,12 +376,9 @@ _SHAPES: Mapping[str, Sequence[Wanted]] = {**TABLE_COLUMNS, "shown": IMPRESSIONS
 
 
 def likely_table(schema: pl.Schema, rows: pl.LazyFrame | None = None, file: str = "") -> LikelyTable | None:
-    """Return the table that has all it needs among these columns, under names that are likely; None if none.
+    """Return the table that has all it needs under likely names; of queries, which need one column, never.
 
-    A table of queries needs one column only, which says too little.
-
-    schema, rows: columns and types of the files, and rows on which a proposal is tried.
-    file: name of the file: scores of searches have the columns of outcomes.
+    rows, file: tried with a proposal; scores of searches have the columns of outcomes, but another file name.
     """
     found: dict[str, dict[str, str]] = {}
     there: dict[str, set[str]] = {}

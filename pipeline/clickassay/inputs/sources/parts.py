@@ -23,11 +23,7 @@ from clickassay.inputs.types import as_text, is_wide, logical_columns
 def scan(
     files: Sequence[Path], format_: str, schema: pl.Schema | None = None, form: Form = PLAIN
 ) -> pl.LazyFrame:
-    """Return the rows of files of one format of `files.FORMATS`, unread.
-
-    files: names are taken as they are, whatever signs of a glob they hold.
-    schema: of JSON lines; None = of all rows of the first file.
-    """
+    """Return the unread rows of files of one format, whose names are no globs; `schema` is of JSON lines."""
     if format_ == "parquet":
         return scan_parquet(files)
     if format_ == "json":
@@ -141,10 +137,7 @@ def parts_of(
     held: Mapping[Path, pl.DataFrame] = MappingProxyType({}),
     lists: Mapping[str, pl.Series] = MappingProxyType({}),
 ) -> Iterator[Part]:
-    """Yield the parts of an input.
-
-    read: the columns that are read: files that differ in other partitions, as a log of years in its days, are
-      one part. None = all.
+    """Yield the parts of an input: files that differ in partitions that are not `read` are one, as days are.
 
     Raises InputError if a file is empty, cannot be read, is of no known format, or has a column twice.
     """

@@ -44,12 +44,7 @@ class DistinctLists:
     def numbers_of(
         self, keys: Keys, others: Keys, lists: Callable[[Integers], pl.Series]
     ) -> NDArray[np.uint32]:
-        """Return the number of each list; `lists` gives the lists of rows, which are in order.
-
-        keys, others: two keys of each list, which are equal for equal lists.
-
-        Raises EngineError if two different lists have the same key.
-        """
+        """Return the number of each list, by two keys that equal lists share; EngineError if others do."""
 
         def learn(new: Integers) -> None:
             order = np.argsort(new)

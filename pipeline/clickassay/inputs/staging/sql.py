@@ -81,12 +81,9 @@ class InputSql:
 
 
 def selected(what: str, sql: InputSql, progress: Progress = silent, lists_in: str | None = None) -> Made:
-    """Write the rows of SQL as Parquet.
+    """Write the rows of SQL as Parquet; `lists_in` may have numbers of lists, which stay in memory.
 
-    lists_in: a column that may have numbers of lists, which stay in memory.
-
-    Raises InputError if the text is not one SELECT, cannot be run, or gives no column; or the database is in
-    use.
+    Raises InputError if it is not one SELECT with columns that can be run, or the database is in use.
     """
     progress(Event(f"running the SQL of {what}"))
     file = scratch_file(sql, f"{what}.parquet")

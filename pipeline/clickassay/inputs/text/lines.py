@@ -122,9 +122,8 @@ def lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end) of a text file, reporting progress.
 
-    encoding: one whose line ends are those of ASCII, as UTF-8 and GB18030.
-    hint: appended to the error message for a line that is not in this encoding.
-
+    encoding: one with line ends of ASCII, as UTF-8 and GB18030; `hint` ends the message of lines that are
+      not.
     Raises InputError as `opened`; if a line is not in this encoding, or longer than `LONGEST_LINE` bytes.
     """
     with opened(file) as source:

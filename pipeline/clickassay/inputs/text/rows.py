@@ -169,10 +169,8 @@ def json_objects(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number, object) of JSON lines; the objects of one document are numbered from 1.
 
-    A document is an array of objects, a search response, whose hits are taken, or an object over several
-    lines. Counts ``blank_lines``.
-
-    Raises InputError for a line that is no object, or a document that is not JSON.
+    A document is an array of objects, a search response (its hits), or an object over several lines. Raises
+    InputError for a line that is no object, or a document that is not JSON.
     """
     lines, is_first = iter(numbered), True
     for number, text in lines:

@@ -43,18 +43,14 @@ def read_qrels(
 ) -> pl.DataFrame:
     """Return judgments: query, doc (text), grade (0..30, or -1 = pooled, but not judged).
 
-    source: a TREC qrels file (``query 0 doc grade``, or ``query doc grade``), a table (Parquet, CSV, JSON
-      lines), a frame or a dict. Grades below -1 (spam) are judgments, of grade 0; null words and refusals are
-      -1.
-    conflicts: what a result judged more than once gets: ``error``, or a grade by a rule of the setting
-      `conflicts`.
+    source: TREC qrels (``query 0 doc grade``, or ``query doc grade``), a table, a frame or a dict. Grades
+      below -1 (spam) are judgments, of grade 0; null words and refusals are -1.
+    conflicts: what a result judged more than once gets: ``error``, or a grade by a rule of the setting.
     scale: labels that stand for grades, the worst first, in lower case.
-    counts: ``judged_again`` is set to the judgments that such a rule takes no row of its own for, and
-      ``not_judged`` to the ratings that are null or words such as refused.
+    counts: ``judged_again`` is set to judgments without a row of their own, ``not_judged`` to ratings of
+      none.
     ids: whether queries of a table with their texts and ids are named by the ids.
-
-    Raises InputError if a line, a column or a grade is not what it must be, or a result of a query is judged
-    twice.
+    Raises InputError if a line, column or grade is wrong, or a result of a query is judged twice.
     """
     frame = _read(source, "qrels", _QRELS_LINES, ("query", "doc", "grade"), ids=ids)
     if scale and frame.schema["grade"] == pl.String:
@@ -115,13 +111,11 @@ def subtopics(rows: pl.DataFrame) -> str | None:
 def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.DataFrame:
     """Return a run as columns query, doc (text), score (finite number), one row per query and doc.
 
-    source: a TREC run file (``query Q0 doc rank score tag``, where the score decides, as in trec_eval; or
-      ``query doc rank``), a table or a frame with a score or a rank, a dict ``{query: {doc: score}}``, or of
-      lists ``{query: [doc, ...]}``, best first.
+    source: a TREC run (``query Q0 doc rank score tag``, the score decides, as in trec_eval; ``query doc
+      rank``), a table or frame with score or rank, a dict ``{query: {doc: score}}`` or ``{query: [doc,
+      ...]}``.
     ranks: whether to add the column rank (number), null where the source has none beside the score.
-    ids: whether queries of a table with their texts and ids are named by the ids.
-
-    Raises InputError if a line, a column or a score is not what it must be, or a query has a doc twice.
+    ids: as in `read_qrels`. Raises InputError if a line, column or score is wrong, or a doc comes twice.
     """
     frame = _read(source, "run", _RUN_LINES, tuple(_RANKED_RUN), ids=ids)
     if "line" in frame.columns and frame["score"].null_count() == frame.height:
@@ -149,12 +143,9 @@ def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.Da
 def qrels_lines(
     file: Path, numbered: Iterable[tuple[int, str]], counts: MutableMapping[str, int], *, short: bool = False
 ) -> pl.DataFrame:
-    """Return line (from 1), query, doc, grade, text of each line of qrels; the grade as it is written.
+    """Return line (from 1), query, doc, grade as written, text of each line of qrels; blanks are counted.
 
-    counts: ``blank_lines`` grows by the lines skipped.
-    short: whether lines 'query doc grade' are read too.
-
-    Raises InputError if a line does not have four fields, or all three; or none has any.
+    short: whether lines 'query doc grade' are read too. Raises InputError for other lines, or none.
     """
     lines = pl.DataFrame(list(numbered), {"line": pl.Int64, "text": pl.String}, orient="row")
     rows = _split(file, lines, "qrels", _QRELS_LINES[: 1 + short], ("query", "doc", "grade"))
@@ -173,9 +164,7 @@ def ranked(run: pl.DataFrame) -> pl.DataFrame:
 def ranking(score: Floats, starts: Sizes, docs: Callable[[], list[str]]) -> Sizes:
     """Return (rows,) places of the rows in trec_eval's order: by falling score, then falling doc (as bytes).
 
-    score: (rows,) list after list.
-    starts: (Q + 1,) first row of each list.
-    docs: returns the (rows,) names; called only if scores are equal.
+    score: (rows,) list after list from `starts` (Q + 1,); docs: gives (rows,) names if scores are equal.
     """
     counts = np.diff(starts)
     order = np.arange(len(score))

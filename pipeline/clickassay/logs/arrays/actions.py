@@ -89,9 +89,7 @@ def masks_of_events(
 ) -> Iterator[tuple[int, Rows, Rows]]:
     """Yield each kind of signal with the first searches of the sessions that have it, and their masks.
 
-    height: number of searches.
-    search, kind, place: of each event the first search of its session, its kind, and its position there; 0 =
-      in no top result.
+    search, kind, place: of events: first search of the session, kind, position (0 = in no top result).
     """
     there = np.flatnonzero(place > 0)
     search, kind = search.take(there), kind.take(there)

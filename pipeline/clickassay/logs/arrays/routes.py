@@ -18,9 +18,8 @@ _SHARD_AT = np.uint64(60)
 
 
 class SearchIds:
-    """The ids of the searches of a batch that count, each with its part and its row there.
+    """The ids of the searches of a batch that count, each with its part (of `parts`) and its row there.
 
-    parts: searches by the part of their users, and which of them count.
     ambiguous: ids that different searches use, sorted: they have no place.
     """
 

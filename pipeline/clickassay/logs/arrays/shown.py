@@ -25,10 +25,7 @@ LEFT_OUT = "left out"
 
 
 class Queries:
-    """The (market, query) pairs read so far, numbered as read and in normal form.
-
-    judged: market (null = every market), query: all others are left out; None = keep all.
-    """
+    """The (market, query) pairs read so far, numbered as read and in normal form; if given, `judged` ones."""
 
     def __init__(self, judged: pl.DataFrame | None) -> None:
         self._judged = judged
@@ -91,10 +88,7 @@ def query_key(seed: int) -> pl.Expr:
 
 
 class ShownLists:
-    """The result lists read so far, numbered; a list of two queries as read is two lists.
-
-    depth: results of a list that clicks are looked for in.
-    """
+    """The result lists read so far, numbered, by query as read; clicks are looked for in `depth` results."""
 
     def __init__(self, depth: int) -> None:
         self._depth = depth

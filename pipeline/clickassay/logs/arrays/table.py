@@ -41,8 +41,6 @@ def pattern_table(
 ) -> StagedTable:
     """Return the pattern table of all that was counted, which is then no longer held.
 
-    parts: counts of the parts of the users.
-    shown: all texts of the log.
     funnel, health: counts of the same log; of its sessions that may still grow if `is_open`.
     """
     layout, lists = parts[0].layout, shown.lists

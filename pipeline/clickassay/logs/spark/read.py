@@ -113,10 +113,8 @@ def read_for_spark(
 
     source: an open half; a file, folder or glob here; a path with its scheme (``s3a://…``); or a table's
       name.
-    staging: gives a new folder that Spark reads, for what must be written as Parquet first.
-
-    Raises InputError if nothing is there, a column is missing or mistyped, or only Spark reaches times that
-    are not UTC.
+    staging: gives a new folder of Spark's, for what must be written as Parquet first.
+    Raises InputError if nothing is there, a column is wrong, or only Spark reaches times that are not UTC.
     """
     if isinstance(source, LocalHalf):
         return _read_local(session, source, source.source, wanted, staging)
@@ -355,8 +353,7 @@ _MOST_FOLDERS = 100
 def parquet_at(session: "SparkSession", what: str, uri: str, wanted: Sequence[Wanted]) -> "DataFrame":
     """Return the rows of Parquet files behind a URI, unread.
 
-    Raises InputError if a folder is a table of a lake, or the name of a folder contradicts a column that is
-    wanted.
+    Raises InputError for a table of a lake, or a folder whose name contradicts a wanted column.
     """
     parts = itertools.takewhile(lambda part: not _WILDCARD.search(part), uri.rstrip("/").split("/"))
     root = "/".join(parts)

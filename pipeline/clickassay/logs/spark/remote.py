@@ -99,11 +99,7 @@ class RemoteFiles:
 
 
 class SparkFolder:
-    """A folder by its path with a scheme.
-
-    Raises OutputError if the session is Spark Connect's, which offers no file systems, or Spark does not know
-    the scheme.
-    """
+    """A folder by its path with a scheme; OutputError if Spark does not know it, or is Spark Connect's."""
 
     def __init__(self, session: "SparkSession", uri: str) -> None:
         self._uri = uri.rstrip("/")

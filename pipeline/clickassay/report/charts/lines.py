@@ -52,12 +52,7 @@ class Line:
 def curves(
     lines: Sequence[Line], *, domains: tuple[Span, Span], heads: tuple[str, str], name_head: str = "Run"
 ) -> Drawing:
-    """Draw at most `MOST_LINES` lines and one quiet one, with their names above.
-
-    lines: at least one.
-    domains: ranges of both axes.
-    heads: titles of the axes.
-    """
+    """Draw at most `MOST_LINES` lines, at least one, and one quiet one, with their names above."""
     labels = apart({line.name: shorten(visible(line.name), PLOT[0] - _STROKE_WIDTH) for line in lines})
     x = number_axis("x", domains[0], ticks=5, grid=False, title=heads[0], titleY=30.0, **TITLE)
     y = number_axis("y", domains[1], ticks=5, title=heads[1], titleX=-38.0, **TITLE)
@@ -91,11 +86,7 @@ def curves(
 
 
 def difference_bars(differences: Sequence[tuple[str, float]], *, head: str) -> Drawing:
-    """Draw a bar for each query, upwards where the difference is above 0.
-
-    differences: names and differences in -1..1, from left to right.
-    head: title of the axis.
-    """
+    """Draw a bar for each name and difference in -1..1, upwards above 0, from left to right."""
     values: Values = [
         {
             "query": visible(name), "text": signed(value, 4), "left": place + 0.12, "right": place + 0.88,
@@ -130,9 +121,8 @@ def discount_lines(
 ) -> Drawing:
     """Draw examination by position, one line for each model, and discounts as dashed lines.
 
-    examined: share of sessions that examine each position, from the first on, by model; 0..1.
+    examined: share of sessions that examine each position, by model; 0..1; `main` is in colour, others grey.
     discounts: weight of each position relative to the first, by metric; 0..1.
-    main: the model that is drawn in colour; the others are grey.
     """
     deepest = max(len(line) for line in (*examined.values(), *discounts.values()))
     values: Values = [
@@ -213,12 +203,7 @@ class ChangedNumber:
 
 
 def changed_numbers(rows: Sequence[ChangedNumber], *, head: str, axis: str) -> Drawing:
-    """Draw one row per number: a ring at A, a dot at B, and the interval of the change around it.
-
-    rows: the numbers, at least one; all on one scale.
-    head: head of the names.
-    axis: title of the axis.
-    """
+    """Draw at least one number a row, on one scale: a ring at A, a dot at B, and the change's interval."""
     heads = apart({row.name: shorten(row.name, _LABEL) for row in rows})
     values = []
     for row in rows:

@@ -148,11 +148,9 @@ def advise(
     evidence: Sequence[Evidence] = (),
     ceiling: float | None = None,
 ) -> Advice:
-    """Return a decision in words.
+    """Return a decision in words, of what it is drawn from: see `findings.decision.decide`.
 
-    verdict, health: what it is drawn from: see `findings.decision.decide`.
-    evidence: what each signal says, the one that decides first.
-    ceiling: the highest possible correlation, 0..1; None = not known.
+    evidence, ceiling: what signals say, the deciding one first; the highest possible correlation, 0..1.
     """
     sentence, *reasons, step = told_of(verdict, decision, health, evidence, ceiling)
     if decision.kind not in {"log_at_fault", "cannot_decide"}:

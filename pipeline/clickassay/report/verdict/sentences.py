@@ -368,11 +368,9 @@ def second_finding(claim: Claim) -> Finding:
 
 
 def _of_two(claim: Claim, without: str, opening: Callable[[str], str], same: str) -> Finding:
-    """Say which metric is highest, and how often it and clicks prefer the same of two.
+    """Say which metric is highest, and how often it and clicks prefer the same (noun) of two.
 
-    without: the sentence where there is no value, without its reason.
-    opening: the first sentence for the name of a metric, without its number.
-    same: the noun after "prefer the same".
+    without, opening: the sentence of no value; the first one for a metric, without its number.
     """
     ranking = claim.ranking
     if not ranking.competitors:

@@ -54,12 +54,10 @@ _PACKING_LEVEL = 6
 
 
 def downloads(tables: Iterable[ReportTable], shown: tuple[SampleKey, ...], *, full: bool = True) -> Markup:
-    """Return the CSV files of all tables as one JSON object: names and compressed texts.
+    """Return the CSV files of all tables as one JSON object: names and texts, packed by Arrow's own gzip.
 
-    They have only the samples that are shown: a run can have hundreds. Files above `MAX_PACKED`, or
-    if `full` above `MAX_PACKED_FULL`, stay out.
-
-    Arrow's own gzip compresses them: its bytes do not depend on the machine.
+    They have only the samples that are shown: a run can have hundreds. Files above `MAX_PACKED`, or if `full`
+    above `MAX_PACKED_FULL`, stay out. Its bytes do not depend on the machine.
     """
     import pyarrow as pa  # noqa: PLC0415 - only pages need it
 

@@ -30,11 +30,7 @@ _AT_ONCE = 2_000_000
 
 
 def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the (E,) means of (Q, E) values over the queries, and the ends of their 95% CIs.
-
-    The interval is Student's t, cut to the measures' ranges `low`..`high`, (E,) each; with fewer than two
-    queries its ends are NaN.
-    """
+    """Return (E,) means of (Q, E) values with 95% CIs: Student's t, in ranges; NaN below two queries."""
     mean = values.mean(axis=0) if len(values) else np.full(values.shape[1], np.nan)
     half = half_width(values)
     return mean, np.maximum(mean - half, low), np.minimum(mean + half, high)
@@ -53,16 +49,12 @@ def pairs_of_runs(runs: Iterable[str], baseline: str | None) -> list[tuple[str, 
 def comparison_table(
     names: tuple[str, ...], values: dict[str, Floats], *, seed: int = 0, baseline: str | None = None
 ) -> pl.DataFrame:
-    """Compare every two runs by every measure, in the form of `forms.COMPARISONS`.
+    """Compare every two runs, or all with `baseline`, by every measure, in the form of `forms.COMPARISONS`.
 
-    names: the E measures.
-    values: by run: (Q, E) values, for the same queries in the same order.
-    seed: of the randomisation test.
-    baseline: the run that each other one is compared with; None = every two.
-
+    names, values: of E measures; by run: (Q, E), for the same queries in the same order.
     `p_value` is of the paired t test, `p_randomised` of a paired randomisation test (signs of the differences
-    drawn `RESAMPLES` times). `p_holm` is `p_value` corrected for all rows of the table (Holm 1979). There is
-    no t test with fewer than two queries, or where all differences are equal.
+    drawn `RESAMPLES` times, by `seed`). `p_holm` is `p_value` corrected for all rows of the table (Holm
+    1979). There is no t test with fewer than two queries, or where all differences are equal.
     """
     rows = [COMPARISONS.empty()]
     for number, (one, two) in enumerate(pairs_of_runs(values, baseline)):
@@ -120,11 +112,7 @@ def leaderboard(measures: Sequence[Measure], means: pl.DataFrame, comparisons: p
     """Order runs by each measure, the best mean first; two that share a letter do not differ significantly.
 
     Two that do not differ share one, if there are at most `MOST` runs; of more, if they also differ from none
-    between them.
-
-    measures: the measures.
-    means, comparisons: Tables of the evaluation; `comparisons` of every two runs.
-
+    between them. `comparisons` are of every two runs.
     Returns rows of LEADERBOARD; none with fewer than `FEWEST` runs.
     """
     if means["run"].n_unique() < FEWEST:
@@ -170,14 +158,9 @@ def by_class(
     *,
     baseline: str | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compute means, and differences of runs, within classes of queries.
+    """Compute means, and differences of runs, of E measures within classes of Q queries.
 
-    measures: the E measures.
-    values: by run: (Q, E) values.
-    queries: the Q queries.
-    classes: columns query (normalised), and a text for each kind of classes.
-    baseline: the run that each other one is compared with; None = every two.
-
+    values, classes: by run (Q, E); columns query (normalised), and a text for each kind of classes.
     Returns rows of CLASS_MEANS and of CLASS_COMPARISONS, whose p_holm is corrected for all its rows.
     """
     names = [str(one) for one in measures]

@@ -296,11 +296,9 @@ def corrected_tables(
     baseline: str | None = None,
     design: Design | None = None,
 ) -> CorrectedTables:
-    """Correct the means of each run, and the differences of every two.
+    """Correct the means of each run, cut to the ranges of the E measures, and the differences of every two.
 
-    measures: the E measures, every parameter spelled out; intervals of means are cut to their ranges.
-    sides: by run: its values; the queries of all runs are the same.
-    baseline: the run that each other one is compared with; None = every two.
+    sides: by run: its values; the queries of all runs are the same. baseline: compared with each other run.
     design: how a plan chose the queries that people judged; None = at random, each query counting as much.
     """
     names = tuple(map(str, measures))

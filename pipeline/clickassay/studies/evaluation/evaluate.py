@@ -132,14 +132,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
 ) -> Evaluation:
     """Evaluate runs against judgments; `api.studies.evaluate` says what the parameters are.
 
-    Raises InputError, SettingsError, JudgmentError if an input, a name or a grade is not what it must be;
-    NothingInCommonError if a run and the judgments share no query; with `strict`, also if they share no
-    document of a query.
-
-    Warns
-    -----
-    NothingInCommonWarning
-        Without `strict`: if a run and the judgments share no document of a query.
+    Raises InputError, SettingsError, JudgmentError if an input, a name or a grade is wrong;
+    NothingInCommonError if a run and the judgments share no query, or with `strict` no document of a query,
+    of which a NothingInCommonWarning warns otherwise.
     """
     top = {"scale": ",".join(scale)} if scale else {"max_grade": max_grade}
     settings = load_settings(relevant_grade=rel, success_grade=1, persistence=persistence, **top)

@@ -49,12 +49,9 @@ def evaluate_files(
     progress: Progress = silent,
     **options: Any,  # noqa: ANN401 - of several types
 ) -> EvaluatedFiles:
-    """Evaluate run files against a file of judgments.
+    """Evaluate run files against a file of judgments; raises as `evaluate` does where documents are apart.
 
     measures, options: names with blanks between them, and the other parameters of `evaluate`.
-
-    Raises InputError, SettingsError, JudgmentError if a file, a name or a grade is not what it must be;
-    NothingInCommonError if a run and the judgments share no query, or no document of a query.
     """
     parsed, named = parse_measures(measures), run_names(runs)
     files = {"qrels": qrels, **{name: options.get(name) for name in ("known", "expected", "judge")}}
@@ -175,11 +172,9 @@ def write_evaluation(
     per_query: bool,
     force: bool,
 ) -> None:
-    """Write a report, its tables and Parquet into a folder, whole or not at all.
+    """Write a report, its tables and Parquet into a new folder, whole or not at all (else OutputError).
 
     besides: what else is recorded as settings: files that said what other parameters were.
-
-    Raises OutputError if the folder exists already, or cannot be written.
     """
     from clickassay.report.writers.page import write_study  # noqa: PLC0415 - templates take a while to import
 

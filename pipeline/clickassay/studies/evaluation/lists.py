@@ -21,14 +21,11 @@ from clickassay.metrics.lists import NO_GRADE, Grades, Lists, SinglePrecision, m
 def ranked_lists(
     run: pl.DataFrame, qrels: pl.DataFrame, queries: tuple[str, ...], *, max_grade: int
 ) -> Lists:
-    """Join a run with judgments.
+    """Join a run with judgments, in the order of `inputs.text.trec.ranking`.
 
-    run: columns query, doc (text), score (number); one row per query and doc.
-    qrels: columns query, doc (text), grade (whole number); one row per query and doc.
-    queries: the queries to take, sorted; a query that the run lacks has an empty list.
+    run, qrels: query, doc (text), and score (number) or grade (whole number); one row per query and doc.
+    queries: those to take, sorted; one that the run lacks has an empty list.
     max_grade: largest grade that the pool has a place for; not below the grades of `qrels`.
-
-    Results are in the order of `inputs.text.trec.ranking`.
     """
     numbers = pl.DataFrame({"query": queries}, schema={"query": pl.String}).with_row_index("q")
     graded = qrels.join(numbers, on="query").select("q", "doc", "grade")

@@ -390,11 +390,9 @@ def build_evaluation_report(
 ) -> StudyReport:
     """Turn the frames of an evaluation into sentences, tables and pictures, without writing anything.
 
-    conventions: pairs (convention, text): the definitions that the numbers depend on.
-    answer: the title.
+    conventions: pairs (convention, text); answer: the title.
     rel: lowest grade that the curves of precision count as relevant.
     shares: names of the measures that lie in 0..1.
-    per_query: whether the page has the values by query.
     """
     runs, means = frames["runs"]["run"].to_list(), frames["means"]
     queries = plural(int(frames["runs"]["queries_averaged"][0]), "query", "queries")

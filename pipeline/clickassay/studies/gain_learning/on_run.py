@@ -71,8 +71,7 @@ def learn_from_run(
 ) -> tuple[Sample, Study, GainMap]:
     """Learn the map of one market, depth and judge of a run; return the sample, the study, and ERR's map.
 
-    Raises LearningError if the click metric is unknown, or there are too few queries or clicks that vary;
-    ReportError if there is no such run, or it is broken.
+    Raises LearningError if the click metric is unknown, or queries or clicks do not suffice; ReportError.
     """
     progress(Event("reading the run"))
     run = run_at(place)

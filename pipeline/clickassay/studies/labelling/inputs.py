@@ -205,10 +205,8 @@ def read_judgments(
 ) -> tuple[pl.DataFrame, int]:
     """Return (query, url, grade) of the judgments of the documents' queries, each once, and the graded rows.
 
-    Rows with a column `number` get the texts that the `sheet` has at it: in a CSV file, texts that a
-    spreadsheet would take for formulas have been changed.
-
-    Raises ActiveError if the sheet has another document at the number of a row: the row is of another sheet.
+    Rows with a column `number` get the texts of the `sheet`, as CSV changes texts that look like formulas;
+    ActiveError if that has another document there: they are of another sheet.
     """
     names = names_of("judgments", settings.column)
     table = read_input("judgments", path, JUDGMENTS, keep_others=True, names=names)

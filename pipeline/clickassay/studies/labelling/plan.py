@@ -51,10 +51,9 @@ def draw(
 ) -> Draws:
     """Draw queries with probabilities q (m,) until the budget is spent on their costs (m,).
 
-    It ends before the first draw whose labels would exceed the budget, with the draw that pays for the last
-    query with q above 0, or after `max_draws` (default: 100 for each query of the pool), whichever is first.
-    The same generator gives the same draws; a larger budget adds draws at the end. Raises ActiveError for a
-    budget of 0 or below, or `max_draws` below 1.
+    It ends before the first draw whose labels would exceed it, with the draw that pays for the last query
+    with q above 0, or after `max_draws` (default: 100 a query). A generator gives the same draws, a larger
+    budget more at the end. Raises ActiveError for a budget of 0 or below, or `max_draws` below 1.
     """
     check_budget(budget)
     most = MAX_DRAWS_PER_QUERY * len(costs) if max_draws is None else max_draws

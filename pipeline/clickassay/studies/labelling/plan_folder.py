@@ -220,13 +220,10 @@ class JudgmentProposal:
 def propose_judgments(
     run: Path, goal: str, budget: float, wanted: SampleChoice = ANY_SAMPLE
 ) -> JudgmentProposal:
-    """Take the results that a run proposes to judge for a goal, as many as the budget pays for.
+    """Take results that a run proposes to judge for ``coverage`` or ``interval``, as many as labels are paid.
 
-    goal: ``coverage`` (most sessions judged) or ``interval`` (narrowest intervals of correlations).
-    budget: number of labels.
-
-    Raises ActiveError if the run proposes nothing for the goal, or the budget does not pay for the first
-    query; ReportError if there is no such run, or it is broken.
+    Raises ActiveError if there is none for the goal, or even the first query is too much; ReportError if
+    there is no such run, or it is broken.
     """
     check_budget(budget)
     finished = open_run(run)

@@ -472,10 +472,7 @@ def check_watch(
 ) -> None:
     """Check that each value of an option has a number in A, which a change could be a finding against.
 
-    numbers: as `compare_numbers` returns them.
-    watch, options: the watched numbers, and which were compared.
-    name: what the watch is called in messages.
-
+    numbers, name: as `compare_numbers` returns them; what the watch is called in messages.
     Raises SettingsError if one has none: the watch would always pass.
     """
     known = numbers.filter(watch.watched, pl.col("a").is_not_null())

@@ -154,13 +154,10 @@ def check_comparison_place(out: Path, found_in: Sequence[Path], *, force: bool) 
 
 
 def write_comparison(report: ComparisonReport, out: Path, *, force: bool) -> Path:
-    """Write a page, whole or not at all: one file if `out` ends in ``.html``, else a folder.
+    """Write a page, whole or not at all, and return it: a file if `out` ends in ``.html``, else a folder.
 
-    A folder has ``report.html``, ``report.md``, ``tables/`` and ``settings.json``.
-
-    Returns the page.
-
-    Raises OutputError if something is there already, or it cannot be written.
+    A folder has ``report.html``, ``report.md``, ``tables/`` and ``settings.json``. Raises OutputError if
+    something is there already, or it cannot be written.
     """
     if is_page(out):
         with published_file(out, force=force, ours=OURS) as file:

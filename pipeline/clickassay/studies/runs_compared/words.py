@@ -187,12 +187,9 @@ def cautions_words(numbers: pl.DataFrame) -> Iterator[str]:
 
 
 def uneven_words(sizes: pl.DataFrame, names: tuple[str, str] = ("A", "B")) -> str | None:
-    """Return a sentence where the runs differ in sessions per configuration; None where they do not.
+    """Return a sentence where the runs so named differ in sessions per configuration; else None.
 
     This difference alone changes correlations: with fewer sessions, chance clicks lower them.
-
-    sizes: as in `RunComparison`.
-    names: what the runs are called.
     """
     wide = sizes.pivot("quantity", index=SAMPLE_COLUMNS, values=["a", "b"])
     if not {"a_n_sessions", "b_n_sessions"} <= {*wide.columns}:
@@ -234,12 +231,9 @@ def status_words(row: Mapping[str, Any]) -> str:
 
 
 def change_words(row: Mapping[str, Any]) -> str:
-    """Describe a change of a mean or correlation in words.
+    """Describe a change of a mean or correlation, or one only in A, of `RunComparison.numbers` in words.
 
-    For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], significant``, or ``the
-    correlation of ERR with MeanRR (depth 5) fell from 0.4 to 0.37, by 0.03 [0.01, 0.05], not significant``.
-
-    row: a row of `RunComparison.numbers` whose value changed, or that is only in A.
+    For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], significant``.
     """
     if row["status"] == ONLY_A:
         return f"{place_words(row)} has no value in B ({row['reason']})"
@@ -272,12 +266,7 @@ _KINDS_OF_CORRELATION = {
 
 
 def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A", "B")) -> str | None:
-    """Describe the numbers that only one run computed, e.g. ``6 numbers only in A: depth 10``; None if none.
-
-    numbers: rows of `RunComparison.numbers`.
-    status: `ONLY_A` or `ONLY_B`.
-    names: what the runs are called.
-    """
+    """Describe what only one run has (`status`), e.g. ``6 numbers only in A: depth 10``; None if nothing."""
     rows = numbers.filter(not_computed(status))
     others = numbers.filter(~not_computed(status))
     if rows.is_empty():

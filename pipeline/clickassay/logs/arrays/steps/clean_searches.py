@@ -99,10 +99,8 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
 def counted_once(searches: Searches, again: Rows, shown: "LogTexts") -> Flags:
     """Return which searches count: of several deliveries (equal id, user and time) the first by content.
 
-    The content is market, query and results in normal form, then the page, results as read, the arm of an
-    A/B test, and the query as read.
-
-    again: ids that several searches of the log have.
+    That is market, query and results in normal form, page, results as read, arm, query as read. `again`: ids
+    that several searches of the log have.
     """
     counts = np.ones(len(searches), bool)
     rows = among(searches.id.view(np.uint64), again.view(np.uint64))

@@ -40,8 +40,7 @@ _FIRST_BIT = np.array([0, *(9 - byte.bit_length() for byte in range(1, 256))], n
 class ClickReader:
     """Reads clicks as numbers.
 
-    urls: the URLs that lists show.
-    by_url: whether clicks name a URL, or else a position.
+    urls, by_url: the URLs that lists show; whether clicks name a URL, or else a position.
     end_ms: the first time that is too late for a click.
     actions: the actions met; None where every row is a click.
     """

@@ -34,10 +34,7 @@ class Texts:
 
 
 class Urls:
-    """The URLs shown so far: their texts as they were read, numbered, and their normal forms.
-
-    normalise: whether URLs are normalised; if not, each is its own normal form.
-    """
+    """The URLs shown so far, numbered as read; each is its own normal form unless `normalise`."""
 
     def __init__(self, *, normalise: bool) -> None:
         self._normalise = normalise

@@ -19,11 +19,7 @@ _MONDAY = 4
 
 
 class PatternCounts:
-    """Adds up sessions by list, first or later page, fold and click mask, and the buckets of users by query.
-
-    shown: the texts read so far.
-    arms: counts by arm of A/B tests; None if there are none.
-    """
+    """Adds up sessions by list, first or later page, fold and click mask, and users' buckets by query."""
 
     def __init__(self, shown: LogTexts, settings: Settings, arms: ArmCounts | None = None) -> None:
         self.arms = arms

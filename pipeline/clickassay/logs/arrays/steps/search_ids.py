@@ -33,11 +33,8 @@ def ambiguous_ids(
 ) -> AmbiguousIds:
     """Find the ambiguous ids of a log, which a batch alone cannot know.
 
-    before: ids that were found ambiguous in earlier parts of the log.
-    carried: searches of earlier parts that may be delivered again.
-    end_ms: the first time that is too late for a search.
-
-    Raises EngineError if two search ids share a fingerprint.
+    before, carried: ids ambiguous in earlier parts; searches of these that may be delivered again.
+    end_ms: the first time that is too late. Raises EngineError if two ids share a fingerprint.
     """
     repeated = repeated_ids(searches)
     if carried is not None and carried.height:

@@ -39,11 +39,9 @@ def searches_before_clicks(searches: Searches, clicks: Clicks, placed: Attribute
 
 
 def satisfied_clicks(formed: Formed, settings: Settings, *, by_url: bool) -> tuple[Flags, Flags, Counts]:
-    """Return which of the clicks in time are satisfied, and which of these nothing follows; and the counts.
+    """Return the clicks in time that are satisfied, those of them that nothing follows, and funnel counts.
 
-    The counts are of what decided it, for the funnel.
-
-    formed: with visits at least of the users of `searches_before_clicks`; of all where they are per query.
+    formed: with visits at least of users of `searches_before_clicks`; of all where they are per query.
     """
     read, placed = formed.read, formed.placed
     clicked = read.clicks.time.take(placed.click)

@@ -65,11 +65,7 @@ def visits(
     limits: VisitLimits,
     also: Rows | None = None,
 ) -> Visits:
-    """Form the visits of a batch.
-
-    pairs: number of the (market, query) in normal form of each search.
-    also: searches whose users' visits are formed too.
-    """
+    """Form the visits of a batch, also of users of searches `also`; `pairs`: numbers of (market, query)."""
     active = searches.time.copy()
     np.maximum.at(active, placed.search, clicks.time.take(placed.click))
     keys = mixed_pair(searches.user, pairs)

@@ -99,10 +99,9 @@ class Outcome:
 
 
 def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
-    """Compare one sample of a run with the same sample of another run.
+    """Compare one sample of a run with the same sample of another run (ReportError if it is none).
 
-    Raises SettingsError if the other run is the same, or has nothing of what is compared: the rule would hold
-    whatever happens; ReportError if it is no run.
+    Raises SettingsError if it is the same, or nothing is compared: the rule would hold whatever happens.
     """
     if run.folder != Path() and rule.run.resolve() == run.folder.resolve():
         raise SettingsError(f"{rule.run} is the run itself; name another run")
@@ -172,14 +171,10 @@ DEFAULT_RULES = ('health != "finding"', f"queries >= {MIN_QUERIES}")
 def check_run(
     place: Run | Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SAMPLE
 ) -> tuple[Outcome, ...]:
-    """Check rules against a finished run.
+    """Check rules, as `grammar.parse_rules` returns them, against a finished run, or its folder.
 
-    place: the run, or its folder.
-    rules: the rules, as `grammar.parse_rules` returns them.
     choice: the sample of rules that do not name one; open parts are as in the report's headline.
-
-    Raises ReportError if a folder is no run, or a table of it is missing or broken; SettingsError if a rule
-    names what the run does not have.
+    Raises ReportError if a folder or table is broken; SettingsError if a rule names what is not there.
     """
     run = run_at(place)
     return tuple(_outcome(run, rule, choice) for rule in rules)
