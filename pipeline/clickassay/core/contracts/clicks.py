@@ -15,9 +15,9 @@ CLICK_MODELS = Table(
         MARKET,
         DEPTH,
         _MODEL,
-        Column("n_parameters", pl.Int64, "numbers that were fitted"),
+        Column("n_parameters", pl.Int64, "fitted numbers"),
         Column("rounds", pl.Int32, "rounds of expectation maximisation; 0 for closed forms"),
-        Column("converged", pl.Boolean, "whether the last round gained less than the tolerance"),
+        Column("converged", pl.Boolean, "last round gained less than the tolerance"),
         Column("n_fitted", pl.Int64, "sessions it was fitted on"),
         Column("n_sessions", pl.Int64, "sessions it was evaluated on"),
         Column("held_out", pl.String, "users: of other users; sessions: drawn"),
@@ -47,10 +47,10 @@ CLICK_POSITIONS = Table(
 
 POSITION_BIAS = Table(
     "position_bias",
-    "one row per market, half of the users and position; none where IPS is not asked for",
+    "one row per market, half of the users and position: only if IPS is asked for",
     (
         MARKET,
-        Column("users", pl.String, "even or odd: folds of the users whose clicks tell it"),
+        Column("users", pl.String, "even or odd folds, whose clicks tell it"),
         _POSITION,
         Column("examination", pl.Float64, "relative to the first position; null where clicks do not tell"),
         Column("log_error", pl.Float64, "standard error of its logarithm; null as well"),
@@ -114,11 +114,11 @@ CLICK_GRADES = Table(
         *SAMPLE,
         Column("model", pl.String, "short name of the click model, fitted on grades instead of documents"),
         Column("grade", pl.Int8, "grade of the results; 0..g_max"),
-        Column("attraction", pl.Float64, "chance of a click on a result of the grade that is examined; 0..1"),
+        Column("attraction", pl.Float64, "chance of a click on an examined result of the grade; 0..1"),
         Column("relevance", pl.Float64, "chance that such a result gives what was sought; 0..1"),
         *INTERVAL,
         Column("assumed", pl.Float64, "R(g), as ERR and RBP assume; 0..1"),
-        Column("impressions", pl.Int64, "sessions that showed a result of the grade, once for each result"),
+        Column("impressions", pl.Int64, "sessions that showed it, once for each result of the grade"),
         REASON,
     ),
     ("market", "depth", "judge", "model", "grade"),
@@ -128,7 +128,7 @@ CLICK_GRADES = Table(
 def _place(side: str, where: str) -> tuple[Column, ...]:
     return (
         Column(f"position_{side}", pl.Int32, f"its position {where}; 1..k"),
-        Column(f"sessions_{side}", pl.Int64, "sessions of all configurations that show it so; at least 20"),
+        Column(f"sessions_{side}", pl.Int64, "sessions that showed it so; at least 20"),
         Column(f"ctr_{side}", pl.Float64, "clicks on it / these sessions; 0..1"),
         Column(f"average_ctr_{side}", pl.Float64, "CTR of this position over all judged configurations"),
         Column(f"configuration_{side}", pl.String, "id of the one with most sessions"),
@@ -140,7 +140,7 @@ CASCADE_EFFECTS = Table(
     "one row per market, depth, judge and rank: a result that loses its clicks under a better one",
     (
         *SAMPLE,
-        Column("rank", pl.Int32, "1 = the largest min_excess_ctr_ratio; at most 20, each of another query"),
+        Column("rank", pl.Int32, "1 = largest min_excess_ctr_ratio; at most 20, each of another query"),
         QUERY,
         Column("url", pl.String, "normalised URL of the result"),
         Column("grade", pl.Int8, "its grade; 0..g_max"),
@@ -152,7 +152,7 @@ CASCADE_EFFECTS = Table(
         Column(
             "min_excess_ctr_ratio",
             pl.Float64,
-            "its CTR falls at least so many times as much as the average CTR; above 1",
+            "how many times as much its CTR falls as the average CTR, at least; above 1",
         ),
     ),
     ("market", "depth", "judge", "rank"),

@@ -3,7 +3,6 @@
 import polars as pl
 
 from clickassay.core.contracts.columns import (
-    ABOVE_NOTHING,
     CAUTION,
     CLICK,
     CORRELATION,
@@ -13,6 +12,7 @@ from clickassay.core.contracts.columns import (
     N_CONFIGURATIONS,
     N_QUERIES,
     N_SESSIONS,
+    P_VALUES,
     QUERY,
     REASON,
     SAMPLE,
@@ -40,7 +40,7 @@ CORRELATIONS = Table(
         *METRICS,
         *CORRELATION,
         *noise_corrected("the correlation"),
-        *ABOVE_NOTHING,
+        *P_VALUES,
         *SIMULTANEOUS,
         NULL_CORRELATION,
         *COUNTS,
@@ -52,7 +52,7 @@ CORRELATIONS = Table(
 
 DIFFERENCES = Table(
     "differences",
-    "one row per market, depth, judge, click metric and offline metric (Algorithm 3)",
+    "one row per market, depth, judge, click metric and offline metric",
     (
         *SAMPLE,
         *METRICS,
@@ -61,7 +61,7 @@ DIFFERENCES = Table(
         Column("exact", pl.Float64, "closed form: the limit of infinitely many iterations; -1..1"),
         *INTERVAL,
         *noise_corrected("the closed form"),
-        *ABOVE_NOTHING,
+        *P_VALUES,
         *SIMULTANEOUS,
         Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
         N_QUERIES,
@@ -85,7 +85,7 @@ COMPARISONS = Table(
     "one row per market, depth, judge, click metric and pair of offline metrics",
     (
         *_PAIR,
-        Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
+        Column("difference", pl.Float64, "correlation of metric_a minus that of metric_b"),
         *INTERVAL,
         *SIMULTANEOUS,
         *SPREAD,
@@ -96,10 +96,10 @@ COMPARISONS = Table(
 
 DIFFERENCE_COMPARISONS = Table(
     "difference_comparisons",
-    "one row per market, depth, judge, click metric and pair of offline metrics (Algorithm 3)",
+    "one row per market, depth, judge, click metric and pair of offline metrics",
     (
         *_PAIR,
-        Column("difference", pl.Float64, "closed form of metric_a minus closed form of metric_b"),
+        Column("difference", pl.Float64, "closed form of metric_a minus that of metric_b"),
         *INTERVAL,
         *SIMULTANEOUS,
         *SPREAD,
@@ -110,7 +110,7 @@ DIFFERENCE_COMPARISONS = Table(
 
 WITHIN = Table(
     "within",
-    "one row per market and all markets, depth, judge, split, class, click metric and offline metric",
+    "one row per market, depth, judge, split, class, click metric and offline metric",
     (
         *SAMPLE,
         SPLIT,
@@ -119,20 +119,20 @@ WITHIN = Table(
         Column("correlation", pl.Float64, "correlation within queries; -1..1"),
         *INTERVAL,
         *noise_corrected("the correlation"),
-        *ABOVE_NOTHING,
+        *P_VALUES,
         *SIMULTANEOUS,
         NULL_CORRELATION,
         Column(
             "ceiling",
             pl.Float64,
-            "highest possible correlation, as noisy as clicks are; null where a correlation is above",
+            "highest possible correlation with such noise; null where a correlation is above",
         ),
         Column("sign_agreement", pl.Float64, "1/2 + asin(correlation)/pi; 0..1"),
-        Column("periods", pl.Int32, "periods whose effect is removed; 0 = none"),
-        Column("user_folds", pl.Int32, "folds of users whose effect is removed; 0 = none"),
+        Column("periods", pl.Int32, "periods whose effect is removed"),
+        Column("user_folds", pl.Int32, "folds of users whose effect is removed"),
         Column("taken_out", pl.Int32, "independent shares of lists whose effect is removed"),
         Column("moments", pl.Float64, "in how many ways lists changed over time; 1: all at one moment"),
-        Column("side_by_side", pl.Float64, "part of the metric's spread that is within a period; 0..1"),
+        Column("side_by_side", pl.Float64, "part of the metric's spread within a period; 0..1"),
         *COUNTS,
         REASON,
         CAUTION,
@@ -142,17 +142,17 @@ WITHIN = Table(
 
 ADDED = (
     *with_interval(
-        "partial", "correlation of the metric with clicks, controlling for a baseline; null for other pairs"
+        "partial", "correlation of the metric with clicks, controlling for a baseline; null without one"
     ),
-    Column("partial_p_value", pl.Float64, "two-sided p-value of no addition to the baseline; 0..1"),
+    Column("partial_p_value", pl.Float64, "its two-sided p-value; 0..1"),
 )
 
 WITHIN_COMPARISONS = Table(
     "within_comparisons",
-    "one row per market and all markets, depth, judge, click metric and pair of offline metrics",
+    "one row per market, depth, judge, click metric and pair of offline metrics",
     (
         *_PAIR,
-        Column("difference", pl.Float64, "metric_a minus metric_b, of their correlations within queries"),
+        Column("difference", pl.Float64, "within-query correlation of metric_a minus that of metric_b"),
         *INTERVAL,
         *SIMULTANEOUS,
         *SPREAD,
@@ -166,12 +166,12 @@ _INFLUENTIAL = (
     *SAMPLE,
     *METRICS,
     Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
-    Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
+    Column("rank", pl.Int32, "1 = does so most; at most 5 of each side"),
     QUERY,
     N_SESSIONS,
-    Column("without", pl.Float64, "the correlation without this query; null if it has no value"),
-    Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
-    Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
+    Column("without", pl.Float64, "the correlation without this query"),
+    Column("without_these", pl.Float64, "the same without this and lower ranks of its side"),
+    Column("error_share", pl.Float64, "its part of the correlation's squared error; 0..1"),
 )
 _INFLUENCE_KEY = ("market", "depth", "judge", "click_metric", "editorial_metric", "side", "rank")
 
@@ -193,8 +193,8 @@ WITHIN_INFLUENCE = Table(
 
 DRAWS = Table(
     "draws",
-    "one row per market, depth, judge and iteration of Algorithm 3",
-    (*SAMPLE, Column("iteration", pl.Int32, "number of the iteration; 1 = first")),
+    "one row per market, depth, judge and iteration",
+    (*SAMPLE, Column("iteration", pl.Int32, "1 = first")),
     ("market", "depth", "judge", "iteration"),
     more_floats=True,
 )

@@ -15,8 +15,8 @@ EXPERIMENTS = Table(
     "one row per test and metric: the difference of treatment and control",
     (
         *_TEST,
-        Column("control", pl.String, "arm that it is compared with; null in a sheet"),
-        Column("group", pl.String, "idea that it belongs to; else its own name"),
+        Column("control", pl.String, "arm compared with; null in a sheet"),
+        Column("group", pl.String, "its idea; else its own name"),
         Column("depth", pl.Int32, "k, the cut of results and clicks; null in a sheet"),
         JUDGE,
         Column("kind", pl.String, "`click`: what users did; `editorial`: an offline metric; `baseline`"),
@@ -51,13 +51,13 @@ EXPERIMENTS = Table(
 
 EXPERIMENT_CHECKS = Table(
     "experiment_checks",
-    "one row per test and check of its data",
+    "one row per test and check",
     (
         *_TEST,
         Column(
             "check", pl.String, "`sample_ratio`, `two_variants`, `folds`, `short_lists`, `split` or `ends`"
         ),
-        Column("value", pl.Float64, "the number that is checked"),
+        Column("value", pl.Float64, "number checked"),
         Column("limit", pl.Float64, "its limit"),
         Column("status", pl.String, "ok, caution, finding (no verdict) or too few"),
         Column("remedy", pl.String, "what to do; '' if nothing"),
@@ -67,16 +67,16 @@ EXPERIMENT_CHECKS = Table(
 
 EXPERIMENT_JUDGES = Table(
     "experiment_judges",
-    "one row per test, pair of judges and offline metric, on rankings that both judged",
+    "one row per test, pair of judges and offline metric: on rankings that both judged",
     (
         *_TEST,
         Column("depth", pl.Int32, "k, the cut of results"),
         Column("judge_a", pl.String, "first judge"),
         Column("judge_b", pl.String, "second judge"),
         EDITORIAL,
-        Column("difference_a", pl.Float64, "treatment minus control by the grades of the first judge"),
-        Column("difference_b", pl.Float64, "the same by the second"),
-        *with_interval("favours", "the second less the first; above 0, the second favours treatment"),
+        Column("difference_a", pl.Float64, "treatment minus control with the first judge's grades"),
+        Column("difference_b", pl.Float64, "with the second's"),
+        *with_interval("favours", "the second minus the first; above 0, the second favours treatment"),
         Column("p_value", pl.Float64, "two-sided p-value of no such difference; 0..1"),
         CAUTION,
     ),
@@ -85,7 +85,7 @@ EXPERIMENT_JUDGES = Table(
 
 EXPERIMENT_TO_JUDGE = Table(
     "experiment_to_judge",
-    "one row per ranking to judge first, of an arm that is judged less than the other",
+    "one row per test, judge and ranking: a ranking to judge first, of the arm that is judged less",
     (
         *_TEST,
         JUDGE,

@@ -77,23 +77,15 @@ JUDGE_DISAGREEMENTS = Table(
         MARKET,
         DEPTH,
         *JUDGES,
-        Column(
-            "upper_a",
-            pl.Float64,
-            "share of the clicks that the upper result gets where judge_a puts it first",
-        ),
+        Column("upper_a", pl.Float64, "share of clicks on the upper result where judge_a puts it first"),
         Column("upper_b", pl.Float64, "the same where judge_b puts it first, at the same positions"),
-        Column(
-            "difference", pl.Float64, "upper_a minus upper_b: above 0 where clicks support judge_a; -1..1"
-        ),
-        Column("ci_low", pl.Float64, "lower end of its 95% CI, queries being the units; null without bound"),
+        Column("difference", pl.Float64, "upper_a minus upper_b; -1..1"),
+        Column("ci_low", pl.Float64, "lower end of its 95% CI, by excluding queries; null without bound"),
         Column("ci_high", pl.Float64, "upper end of its 95% CI; null without bound"),
         *TESTED,
-        Column("n_pairs", pl.Int64, "pairs of results, at a position, that the judges order oppositely"),
-        Column("n_clicks", pl.Int64, "sessions that clicked exactly one result of such a pair"),
-        Column(
-            "supported", pl.String, "the judge whose order clicks support: p_adjusted below 0.05; else null"
-        ),
+        Column("n_pairs", pl.Int64, "pairs of results, at a position, ordered oppositely"),
+        Column("n_clicks", pl.Int64, "sessions that clicked just one of such a pair"),
+        Column("supported", pl.String, "judge whose order clicks support (p_adjusted below 0.05), or null"),
     ),
     ("market", "depth", "judge_a", "judge_b"),
 )

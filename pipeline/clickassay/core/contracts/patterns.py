@@ -12,13 +12,13 @@ FUNNEL = Table(
         Column(
             "source",
             pl.String,
-            "what rows are: impressions, searches, lists, clicks, positions, actions, dwell times, sessions, "
+            "impressions, searches, lists, clicks, positions, actions, dwell times, sessions, "
             "judgments, scores, outcomes, assignments, ratings",
         ),
         MARKET,
         Column("depth", pl.Int32, "k, or 0 where the step does not depend on it"),
         JUDGE,
-        Column("step", pl.String, "step of the funnel, in the words of docs/reference/funnel.md"),
+        Column("step", pl.String, "step of the funnel"),
         Column("reason", pl.String, "why rows leave at this step; '' for rows that go on"),
         Column("rows", pl.Int64, "number of rows"),
     ),
@@ -27,7 +27,7 @@ FUNNEL = Table(
 
 PATTERN_CONFIGURATIONS = Table(
     "configurations",
-    "one row per configuration of the log, judged or not",
+    "one row per configuration: of the log, judged or not",
     (
         Column("configuration_id", pl.String, "md5 (32 hex digits) of market, query and ordered results"),
         MARKET,
@@ -68,9 +68,7 @@ SIGNALS = Table(
         Column("fold", pl.Int32, "digest(user) mod F, the setting folds"),
         Column("signal", pl.String, "an action of the log, or satisfied: clicks with a long dwell time"),
         Column("click_mask", pl.Int64, "bit (p-1) set = the result at position p has the signal; above 0"),
-        Column(
-            "sessions", pl.Int64, "sessions with this pattern; all other sessions of `patterns` have none"
-        ),
+        Column("sessions", pl.Int64, "sessions with this pattern; others of `patterns` have none"),
     ),
     ("configuration_id", "fold", "signal", "click_mask"),
 )
@@ -85,10 +83,10 @@ OUTCOMES = Table(
         Column(
             "sessions",
             pl.Int64,
-            "sessions that have it; in all others of `patterns` a sum is 0, and a rating has no value",
+            "sessions that have it; in others of `patterns` a sum is 0, a rating missing",
         ),
-        Column("total", pl.Decimal(38, 0), "sum of its values over these, in thousandths"),
-        Column("total_of_squares", pl.Decimal(38, 0), "sum of the squares of these values, in millionths"),
+        Column("total", pl.Decimal(38, 0), "sum of its values, in thousandths"),
+        Column("total_of_squares", pl.Decimal(38, 0), "sum of their squares, in millionths"),
     ),
     ("configuration_id", "fold", "outcome"),
 )
@@ -155,7 +153,7 @@ HEALTH = Table(
     "health",
     "one row per name and key",
     (
-        Column("name", pl.String, "what is counted: one of `clickassay.patterns.health`"),
+        Column("name", pl.String, "one of `clickassay.patterns.health`"),
         Column("key", pl.Int64, "day since 1970-01-01, minute of the day (UTC), or bucket of users' digests"),
         Column("value", pl.Int64, "number of searches or clicks; of lowest_bits_by_users, a power of two"),
     ),

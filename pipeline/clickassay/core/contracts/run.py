@@ -36,7 +36,7 @@ from clickassay.core.contracts.patterns import FUNNEL, OUTCOMES, PATTERNS, SHOWN
 
 STATISTICS = Table(
     "statistics",
-    "one row per market, depth and judge (Table 1 of Chapelle et al. 2009)",
+    "one row per market, depth and judge",
     (
         *SAMPLE,
         N_QUERIES,
@@ -52,7 +52,7 @@ STATISTICS = Table(
 
 CONFIGURATIONS = Table(
     "configurations",
-    "one row per market, depth, judge and judged configuration",
+    "one row per market, depth, judge and configuration",
     (
         *SAMPLE,
         Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
@@ -70,15 +70,11 @@ HEALTH_CHECKS = Table(
     "health",
     "one row per check of the log and its judgments",
     (
-        Column("check", pl.String, "its name, as docs/reference/health.md has it"),
+        Column("check", pl.String, "name of the check"),
         Column(
             "status", pl.String, "ok; caution, finding or stop if the check fails; too few: not enough rows"
         ),
-        Column(
-            "value",
-            pl.Float64,
-            "the number that is checked (docs/reference/health.md); null with too few rows",
-        ),
+        Column("value", pl.Float64, "number that is checked; null with too few rows"),
         Column("threshold", pl.Float64, "the threshold"),
         Column("sentence", pl.String, "the problem, or why there are too few rows; '' if neither"),
         Column("remedy", pl.String, "what to do; '' if nothing"),
@@ -90,17 +86,17 @@ HEALTH_CHECKS = Table(
 
 RUN_QUERIES = Table(
     "queries",
-    "one row per market and query with a judged configuration, or among those to judge next",
+    "one row per market and query: with a judged configuration, or among those to judge next",
     (
         MARKET,
         QUERY,
         Column(
             "users_at_least",
             pl.Int32,
-            "set bits of user_buckets: a lower bound of the distinct users who issued it; 0..64",
+            "lower bound of the distinct users who issued it: set bits of user_buckets; 0..64",
         ),
-        Column("query_group", pl.String, "its group by the table of queries; null if it has none"),
-        Column("digest", pl.String, "what stands for it in a report that may not name it; 6 hex digits"),
+        Column("query_group", pl.String, "its group in the table of queries, or null"),
+        Column("digest", pl.String, "its name in reports that may not show it; 6 hex digits"),
     ),
     ("market", "query"),
 )
