@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.click_models.by_grade import expected_mean_rr, grade_log
+from clickassay.click_models.by_grade import grade_log
 from clickassay.click_models.cascade_effects import cascade_effects
 from clickassay.click_models.catalogue import click_models
+from clickassay.click_models.expected import expected_mean_rr
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.form import Table

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.click_models.by_grade import expected_mean_rr
+from clickassay.click_models.expected import expected_mean_rr
 from clickassay.click_models.catalogue import CLICK_MODELS, click_models
 from clickassay.click_models.click_log import ClickLog
 from clickassay.core.errors import SettingsError
