@@ -4,7 +4,7 @@ Of each query some lists are held out, and models are fitted on the others, agai
 are held out together are compared: what other lists of a query say of one is low where it is high by chance.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -24,14 +24,14 @@ from clickassay.correlation.uncertainty.intervals import (
     fisher_interval,
     left_out,
 )
-from clickassay.correlation.weighted import precision_weights, ratio
+from clickassay.correlation.weighted import precision_weights
 from clickassay.metrics.clicks import CLICK_METRICS, SIGNAL_METRICS, click_values
 
 SPLITS = 10
 """How often lists are held out."""
 
-LEAST_SESSIONS = 2
-"""Fewest sessions of a list that is held out: one does not tell how much of a difference is noise."""
+LEAST_SESSIONS = 20
+"""Fewest sessions of a list that is held out: with fewer, nearly all of a difference is noise."""
 
 LEAST_ATTAINABLE = 0.2
 """Where no prediction could reach this correlation, a log cannot tell models apart."""
@@ -231,3 +231,110 @@ def held_out(
         int(lists.sessions[judging].sum()),
         sums_by_unit(total / splits, texts),
     )
+
+
+# ---- what it says of models ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Values with their 95% CIs over queries, arrays of one shape; NaN where there is none."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """How well M models predict C click metrics of lists that they have not seen."""
+
+    correlation: Interval  # (M, C) within queries, -1..1.
+    slope: Interval  # (M, C) what is observed where one more is predicted.
+    order: Interval  # (M, C) share of pairs of lists that are predicted in order, 0..1.
+
+
+@dataclass(frozen=True)
+class Support:
+    """Which click model a log supports, by one click metric."""
+
+    held: HeldOut
+    click_metric: str
+    numbers: Numbers
+    behind: Interval  # (M, C) by how much the correlation of the best model is higher.
+    best: int  # The place of the model of highest correlation.
+    # (1, C) of what is predicted by the model that the other queries choose: the choice pays for itself.
+    choice: Numbers
+    reason: str | None  # Why the log cannot tell which model it supports; None if it can.
+
+    @property
+    def attainable(self) -> Floats:
+        """(C,) the correlation that an exact prediction would have, 0..1."""
+        return np.sqrt(np.clip(self.held.whole.real, 0, 1))
+
+    @property
+    def model(self) -> str | None:
+        """The model that the log supports; None if it cannot tell."""
+        return None if self.reason else self.held.models[self.best]
+
+    @property
+    def as_good(self) -> tuple[str, ...]:
+        """Models that are not significantly behind the best, the best itself not among them."""
+        low = self.behind.low[:, PREDICTED.index(self.click_metric)]
+        return tuple(
+            name
+            for number, (name, end) in enumerate(zip(self.held.models, low, strict=True))
+            if number != self.best and end <= 0
+        )
+
+
+def support(held: HeldOut, click_metric: str, rng: np.random.Generator) -> Support:
+    """Return which model predicts a click metric of unseen lists best, and whether the log can tell.
+
+    The best is chosen by all queries. So that its numbers are honest, those of the choice are of the model
+    that nine tenths of the queries choose, on the queries of the last tenth (nested cross-validation).
+    """
+    at = PREDICTED.index(click_metric)
+    best = _best(held.whole, at)
+    place, choices = rng.permutation(len(held.queries)) % CHOICES, np.empty(len(held.queries), np.int64)
+    total = held.values.sum(axis=0)
+    for part in range(CHOICES):
+        choices[place == part] = _best(held.terms(total - held.values[place == part].sum(axis=0)), at)
+    numbers = _numbers(held)
+    behind = _interval(held, lambda terms: terms.correlations[..., [best], :] - terms.correlations)
+    real = float(held.whole.real[at])
+    reason = None
+    if not real >= LEAST_ATTAINABLE**2:
+        reason = (
+            f"{min(1 - real, 1):.0%} of the variance of {click_metric} between rankings of a query is noise of "
+            f"their sessions, so no model could reach a correlation of {LEAST_ATTAINABLE}"
+        )
+    elif not (numbers.slope.low[:, at] > 0).any():
+        reason = f"no model predicts {click_metric} of unseen rankings: every slope may be 0"
+    return Support(held, click_metric, numbers, behind, best, _numbers(held.of_models(choices)), reason)
+
+
+def _best(terms: Terms, at: int) -> int:
+    return int(np.argmax(np.nan_to_num(terms.correlations[:, at], nan=-np.inf)))
+
+
+def _numbers(held: HeldOut) -> Numbers:
+    return Numbers(
+        _interval(held, lambda terms: terms.correlations, is_correlation=True),
+        _interval(held, lambda terms: terms.slopes),
+        _interval(held, lambda terms: terms.order),
+    )
+
+
+def _interval(
+    held: HeldOut, statistic: Callable[[Terms], Floats], *, is_correlation: bool = False
+) -> Interval:
+    """Return values with their intervals: each query is left out in turn; of correlations by Fisher's scale."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.arctanh if is_correlation else np.asarray
+        value, deviations = statistic(held.whole), Deviations()
+        for without in left_out(held.values, lambda sums: scale(statistic(held.terms(sums)))):
+            deviations.add(without - scale(value))
+        spread: Spread = deviations.spread()
+        low, high = (fisher_interval if is_correlation else difference_interval)(value, spread)
+    return Interval(value, low, high)
