@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from clickassay.api.patterns import pattern_table as pattern_table
     from clickassay.api.questions import audit as audit
     from clickassay.api.questions import check as check
+    from clickassay.api.questions import compare_click_models as compare_click_models
     from clickassay.api.questions import diff as diff
     from clickassay.api.questions import experiments as experiments
     from clickassay.api.questions import learn as learn
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from clickassay.api.studies.audit import ListAuditResult as ListAuditResult
     from clickassay.api.studies.audit import audit_grades as audit_grades
     from clickassay.api.studies.check import CheckResult as CheckResult
+    from clickassay.api.studies.click_models import ClickModelsResult as ClickModelsResult
     from clickassay.api.studies.diff import DiffResult as DiffResult
     from clickassay.api.studies.evaluate import EvaluationResult as EvaluationResult
     from clickassay.api.studies.experiments import ExperimentsResult as ExperimentsResult
@@ -69,6 +71,7 @@ _HOMES = {
     "AuditResult": "clickassay.api.studies.audit",
     "Chart": "clickassay.api.run",
     "CheckResult": "clickassay.api.studies.check",
+    "ClickModelsResult": "clickassay.api.studies.click_models",
     "ClickassayError": "clickassay.core.errors",
     "DiffResult": "clickassay.api.studies.diff",
     "EvaluationResult": "clickassay.api.studies.evaluate",
@@ -86,6 +89,7 @@ _HOMES = {
     "audit": "clickassay.api.questions",
     "audit_grades": "clickassay.api.studies.audit",
     "check": "clickassay.api.questions",
+    "compare_click_models": "clickassay.api.questions",
     "diff": "clickassay.api.questions",
     "evaluate": "clickassay.api.rankings",
     "experiments": "clickassay.api.questions",

@@ -94,4 +94,3 @@ def grade_values(log: GradeLog, fit: Callable[..., Fit]) -> GradeValues:
         error = np.sqrt((number - 1) / number * squares.sum(axis=0))
         margin = np.where(shown > 0, stdtrit(number - 1, (1 + CONFIDENCE) / 2) * error, np.nan)
     return GradeValues(model, expit(centre - margin), expit(centre + margin), shown)
-

@@ -10,6 +10,9 @@ from clickassay.click_models.model import ClickModel, marginal
 LEAST_LISTS = 3
 """Fewest lists of a query of which some are held out: two to compare, and one to learn from."""
 
+MOST_LISTS = 5_000
+"""Most lists of a market and depth that models are fitted on: queries are sampled until there are as many."""
+
 
 @dataclass(frozen=True)
 class ListLog:
@@ -41,13 +44,29 @@ def list_log(log: ClickLog) -> ListLog:
     return ListLog(whole, *whole.by_list(), group, queries)
 
 
-def groups_to_hold_out(lists: ListLog, may_judge: Bools) -> Ints:
-    """Return the queries with `LEAST_LISTS` lists or more that may judge, by code."""
-    return np.flatnonzero(np.bincount(lists.group[may_judge], minlength=len(lists.queries)) >= LEAST_LISTS)
+def lists_to_compare(lists: ListLog, *, least_sessions: int, most: int, rng: np.random.Generator) -> ListLog:
+    """Return the lists of queries with `LEAST_LISTS` lists or more that enough sessions saw.
+
+    most: lists; if there are more, queries are sampled.
+    """
+    seen = lists.group[lists.sessions >= least_sessions]
+    groups = rng.permutation(np.flatnonzero(np.bincount(seen, minlength=len(lists.queries)) >= LEAST_LISTS))
+    sizes = np.bincount(lists.group, minlength=len(lists.queries))[groups].cumsum()
+    groups = np.sort(groups[(sizes <= most) | (np.arange(len(groups)) == 0)])
+    kept = np.isin(lists.group, groups)
+    place, of_rows = np.cumsum(kept) - 1, kept[lists.log.rows]
+    log = lists.log.some(of_rows)
+    return ListLog(
+        replace(log, lists=log.lists[kept], rows=place[log.rows]),
+        lists.sessions[kept],
+        lists.clicks[kept],
+        np.searchsorted(groups, lists.group[kept]),
+        tuple(lists.queries[group] for group in groups),
+    )
 
 
 def drawn_lists(lists: ListLog, may_judge: Bools, share: float, rng: np.random.Generator) -> Bools:
-    """Draw lists to hold out of each query with `LEAST_LISTS` lists or more that may judge.
+    """Draw lists to hold out of each query, all of which have `LEAST_LISTS` lists or more that may judge.
 
     may_judge: (L,) lists that can be held out; the others are always learned from.
     share: part of these lists that is held out, but two at least, and all but one at most.
@@ -58,7 +77,7 @@ def drawn_lists(lists: ListLog, may_judge: Bools, share: float, rng: np.random.G
     order = order[np.argsort(lists.group[order], kind="stable")]
     sizes = np.bincount(lists.group[order], minlength=len(lists.queries))
     rank = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[lists.group[order]]
-    number = np.where(sizes >= LEAST_LISTS, np.clip(np.round(share * sizes), 2, sizes - 1), 0)
+    number = np.clip(np.round(share * sizes), 2, sizes - 1)
     held = np.zeros(len(may_judge), bool)
     held[order] = rank < number[lists.group[order]]
     return held

@@ -9,11 +9,22 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
+import polars.selectors as cs
 
 from clickassay.click_models.catalogue import ClickModelKind
 from clickassay.click_models.click_log import ClickLog, Floats, Ints, check_clicked
 from clickassay.click_models.expected import expected_clicks
-from clickassay.click_models.held_out import LEAST_LISTS, ListLog, drawn_lists, list_log, surprise
+from clickassay.click_models.held_out import (
+    LEAST_LISTS,
+    MOST_LISTS,
+    ListLog,
+    drawn_lists,
+    list_log,
+    lists_to_compare,
+    surprise,
+)
+from clickassay.core.contracts.clicks import CLICK_CALIBRATION, CLICK_HELD_OUT
 from clickassay.core.errors import ClickModelError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import sums_by_unit
@@ -24,7 +35,7 @@ from clickassay.correlation.uncertainty.intervals import (
     fisher_interval,
     left_out,
 )
-from clickassay.correlation.weighted import precision_weights
+from clickassay.correlation.weighted import precision_weights, without_rounding
 from clickassay.metrics.clicks import CLICK_METRICS, SIGNAL_METRICS, click_values
 
 SPLITS = 10
@@ -88,7 +99,8 @@ class Terms(NamedTuple):
 
 def _over(above: Floats, below: Floats) -> Floats:
     above, below = np.broadcast_arrays(above, below)
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    quotient: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
+    return quotient
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,10 @@ class HeldOut:
     n_lists: int  # Lists that may be held out.
     n_sessions: int  # Their sessions.
     values: Floats  # (Q, K) the terms in their order.
+    click_metric: str  # The one of `points`, by which a model is chosen.
+    # (M + 1, n) means over splits, of lists that were held out, of what models predict, and of what was
+    # observed, less the mean of the lists of the query that were held out with it.
+    points: Floats
 
     def terms(self, sums: Floats) -> Terms:
         """Return the terms of (..., K) sums."""
@@ -107,6 +123,11 @@ class HeldOut:
         parts = np.split(sums, np.cumsum([m * c, m * c, m * c, m, c, c, c]), axis=-1)
         by_model = [part.reshape(*sums.shape[:-1], m, c) for part in parts[:3]]
         return Terms(*by_model, *parts[3:])
+
+    @property
+    def at(self) -> int:
+        """The place of the click metric."""
+        return PREDICTED.index(self.click_metric)
 
     @property
     def whole(self) -> Terms:
@@ -136,7 +157,6 @@ class _Held:
         self.group = np.repeat(np.arange(len(self.starts)), self.sizes)
         self.weights = precision_weights(lists.sessions[self.rows])
         self.left, self.right = self._pairs()
-        self.of_pairs = self.weights[self.left] * self.weights[self.right]
 
     def _pairs(self) -> tuple[Ints, Ints]:
         """Return pairs of lists of a query: all of them where these are few."""
@@ -156,13 +176,36 @@ class _Held:
     def centred(self, values: Floats) -> Floats:
         """Return the (..., n) values less their weighted mean over the lists of the query."""
         means = self.summed(values * self.weights).T / self.summed(self.weights)
-        return np.asarray(values - means[..., self.group])
+        return without_rounding(values - means[..., self.group], np.abs(values).max(initial=0.0))
 
-    def paired(self, values: Floats) -> Floats:
-        """Return the (G, C) sums of (C, pairs) values by query."""
+    def of_model(self, predicted: Floats, observed: Floats, bits: Floats) -> tuple[Floats, ...]:
+        """Return the (G, C) or (G, 1) terms of a model, from (C, n) centred values and (n,) bits."""
+        p, o = self.weights * predicted, observed
+        agree = np.sign(self._differences(predicted)) * np.sign(self._differences(o))
+        in_order = self._paired(o, (1 + agree) / 2)
+        return self.summed(p * o), self.summed(p * predicted), in_order, self.summed(bits[None])
+
+    def of_log(self, observed: Floats, variances: Floats, shows: Ints) -> tuple[Floats, ...]:
+        """Return the (G, C) or (G, 1) terms of the log; `variances` are those of means over sessions."""
+        own = self.weights * (1 - self.weights / self.summed(self.weights)[self.group])
+        pairs = self._paired(observed, np.ones((len(observed), len(self.left))))
+        squares = self.summed(self.weights * observed**2)
+        return squares, self.summed(own * variances), pairs, self.summed(shows[None].astype(np.float64))
+
+    def _differences(self, values: Floats) -> Floats:
+        return np.asarray(values[:, self.left] - values[:, self.right])
+
+    def _paired(self, observed: Floats, values: Floats) -> Floats:
+        """Return the (G, C) sums of (C, pairs) values by query, of pairs that were observed to differ."""
+        counted = self.weights[self.left] * self.weights[self.right] * (self._differences(observed) != 0)
         found = np.zeros((len(self.starts), len(values)))
-        np.add.at(found, self.group[self.left], values.T)
+        np.add.at(found, self.group[self.left], (counted * values).T)
         return found
+
+
+def comparable_lists(log: ClickLog, rng: np.random.Generator) -> ListLog:
+    """Return the lists of queries of which lists can be held out; of a sample of these if they are many."""
+    return lists_to_compare(list_log(log), least_sessions=LEAST_SESSIONS, most=MOST_LISTS, rng=rng)
 
 
 def held_out(
@@ -171,6 +214,7 @@ def held_out(
     *,
     share: float,
     pseudo_count: float,
+    click_metric: str,
     rng: np.random.Generator,
     splits: int = SPLITS,
     progress: Progress = silent,
@@ -178,66 +222,60 @@ def held_out(
     """Hold out lists of each query, fit models on the others, and compare what they predict of these.
 
     share: part of the lists of a query that is held out each time (`drawn_lists`).
+    click_metric: one of `PREDICTED`, by which a model is to be chosen.
 
     Raises ClickModelError if no query has three lists to compare, or no other list was clicked.
     """
-    lists = list_log(log)
+    lists = comparable_lists(log, rng)
+    if not lists.queries:
+        raise ClickModelError(
+            f"click models: no query has {LEAST_LISTS} rankings with {LEAST_SESSIONS} sessions or more, so "
+            "none can be held out"
+        )
     values = click_values(
         lists.log.rows, lists.log.masks, lists.log.sessions, np.zeros(len(lists.sessions), np.int64),
         depth=log.depth,
     )  # fmt: skip
-    kept = [CLICK_METRICS.index(name) for name in PREDICTED]
+    kept, at = [CLICK_METRICS.index(name) for name in PREDICTED], PREDICTED.index(click_metric)
     means, variances = values.means.T[kept], values.variances.T[kept]
-    may_judge = lists.sessions >= LEAST_SESSIONS
-    per_query = np.bincount(lists.group[may_judge], minlength=len(lists.queries))
-    groups = np.flatnonzero(per_query >= LEAST_LISTS)
-    if not len(groups):
-        raise ClickModelError(
-            f"click models: no query has {LEAST_LISTS} rankings that {LEAST_SESSIONS} sessions or more saw, "
-            "so none can be held out; use --hold-out sessions"
-        )
-    total = np.zeros((len(groups), len(kinds) * (3 * len(PREDICTED) + 1) + 3 * len(PREDICTED) + 1))
+    may_judge, total = lists.sessions >= LEAST_SESSIONS, np.zeros(1)
+    points, times = np.zeros((len(kinds) + 1, len(may_judge))), np.zeros(len(may_judge))
     for split in range(splits):
         is_held = drawn_lists(lists, may_judge, share, rng)
         train = lists.log.some(~is_held[lists.log.rows])
         check_clicked(train)
         held = _Held(lists, np.flatnonzero(is_held), rng)
-        o, w = held.centred(means[:, held.rows]), held.weights
-        left = w * (1 - w / held.summed(w)[held.group])
-        noise = left * variances[:, held.rows] / lists.sessions[held.rows]
-        differs = o[:, held.left] - o[:, held.right]
-        counts = held.of_pairs * (differs != 0)
-        by_model: list[list[Floats]] = []
+        observed, models = held.centred(means[:, held.rows]), []
         for number, kind in enumerate(kinds):
             told = f"fitting {kind.name}, split {split + 1} of {splits}"
             progress(Event(told, (split + number / len(kinds)) / splits))
             model = kind.fit(train, pseudo_count=pseudo_count).model
             expected = expected_clicks(model, lists.log.lists[held.rows])
-            p = held.centred(np.array([expected[name] for name in PREDICTED]))
-            agree = np.sign(p[:, held.left] - p[:, held.right]) * np.sign(differs)
-            bits = surprise(model, lists, held.rows)
-            sums = (held.summed(w * p * o), held.summed(w * p * p), held.paired(counts * (1 + agree) / 2))
-            by_model.append([*sums, held.summed(bits)[:, None]])
-        shows = (lists.log.shown[held.rows] * lists.sessions[held.rows, None]).sum(axis=1).astype(np.float64)
-        of_log = [held.summed(w * o * o), held.summed(noise), held.paired(counts), held.summed(shows)[:, None]]
-        terms = [part for kind_parts in zip(*by_model, strict=True) for part in kind_parts]
-        total += np.concatenate([*terms, *of_log], axis=1)
-    texts = [lists.queries[group][1] for group in groups]
-    judging = may_judge & np.isin(lists.group, groups)
+            predicted = held.centred(np.array([expected[name] for name in PREDICTED]))
+            models.append(held.of_model(predicted, observed, surprise(model, lists, held.rows)))
+            points[number, held.rows] += predicted[at]
+        points[-1, held.rows] += observed[at]
+        times += is_held
+        shows = lists.log.shown[held.rows].sum(axis=1) * lists.sessions[held.rows]
+        of_log = held.of_log(observed, variances[:, held.rows] / lists.sessions[held.rows], shows)
+        by_term = [part for parts in zip(*models, strict=True) for part in parts]
+        total = total + np.concatenate([*by_term, *of_log], axis=1)
+    texts = [text for _, text in lists.queries]
     return HeldOut(
         tuple(kind.name for kind in kinds),
         tuple(sorted(set(texts))),
-        int(judging.sum()),
-        int(lists.sessions[judging].sum()),
+        int(may_judge.sum()),
+        int(lists.sessions[may_judge].sum()),
         sums_by_unit(total / splits, texts),
+        click_metric,
+        points[:, times > 0] / times[times > 0],
     )
 
 
 # ---- what it says of models ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """Values with their 95% CIs over queries, arrays of one shape; NaN where there is none."""
 
     value: Floats
@@ -256,10 +294,9 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Support:
-    """Which click model a log supports, by one click metric."""
+    """Which click model a log supports, by the click metric of `held`."""
 
     held: HeldOut
-    click_metric: str
     numbers: Numbers
     behind: Interval  # (M, C) by how much the correlation of the best model is higher.
     best: int  # The place of the model of highest correlation.
@@ -280,7 +317,7 @@ class Support:
     @property
     def as_good(self) -> tuple[str, ...]:
         """Models that are not significantly behind the best, the best itself not among them."""
-        low = self.behind.low[:, PREDICTED.index(self.click_metric)]
+        low = self.behind.low[:, self.held.at]
         return tuple(
             name
             for number, (name, end) in enumerate(zip(self.held.models, low, strict=True))
@@ -288,13 +325,13 @@ class Support:
         )
 
 
-def support(held: HeldOut, click_metric: str, rng: np.random.Generator) -> Support:
-    """Return which model predicts a click metric of unseen lists best, and whether the log can tell.
+def support(held: HeldOut, rng: np.random.Generator) -> Support:
+    """Return which model predicts the click metric of unseen lists best, and whether the log can tell.
 
     The best is chosen by all queries. So that its numbers are honest, those of the choice are of the model
     that nine tenths of the queries choose, on the queries of the last tenth (nested cross-validation).
     """
-    at = PREDICTED.index(click_metric)
+    at = held.at
     best = _best(held.whole, at)
     place, choices = rng.permutation(len(held.queries)) % CHOICES, np.empty(len(held.queries), np.int64)
     total = held.values.sum(axis=0)
@@ -306,12 +343,12 @@ def support(held: HeldOut, click_metric: str, rng: np.random.Generator) -> Suppo
     reason = None
     if not real >= LEAST_ATTAINABLE**2:
         reason = (
-            f"{min(1 - real, 1):.0%} of the variance of {click_metric} between rankings of a query is noise of "
-            f"their sessions, so no model could reach a correlation of {LEAST_ATTAINABLE}"
+            f"{min(1 - real, 1):.0%} of the variance of {held.click_metric} between rankings of a query is "
+            f"noise of their sessions, so no model could reach a correlation of {LEAST_ATTAINABLE}"
         )
     elif not (numbers.slope.low[:, at] > 0).any():
-        reason = f"no model predicts {click_metric} of unseen rankings: every slope may be 0"
-    return Support(held, click_metric, numbers, behind, best, _numbers(held.of_models(choices)), reason)
+        reason = f"no model predicts {held.click_metric} of unseen rankings: every slope may be 0"
+    return Support(held, numbers, behind, best, _numbers(held.of_models(choices)), reason)
 
 
 def _best(terms: Terms, at: int) -> int:
@@ -329,7 +366,7 @@ def _numbers(held: HeldOut) -> Numbers:
 def _interval(
     held: HeldOut, statistic: Callable[[Terms], Floats], *, is_correlation: bool = False
 ) -> Interval:
-    """Return values with their intervals: each query is left out in turn; of correlations by Fisher's scale."""
+    """Return values with their intervals: queries are left out in turn; of correlations by Fisher's scale."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.arctanh if is_correlation else np.asarray
         value, deviations = statistic(held.whole), Deviations()
@@ -338,3 +375,71 @@ def _interval(
         spread: Spread = deviations.spread()
         low, high = (fisher_interval if is_correlation else difference_interval)(value, spread)
     return Interval(value, low, high)
+
+
+# ---- as tables -------------------------------------------------------------------------------------
+
+CHOICE = "choice"
+"""The row of what the choice among models predicts."""
+
+TENTHS = 10
+
+
+def held_out_table(found: Support, *, market: str, depth: int) -> pl.DataFrame:
+    """Return a table of the form `CLICK_HELD_OUT`."""
+    held, rows = found.held, []
+    noise, attainable = 1 - held.whole.real, found.attainable
+    for column, click in enumerate(PREDICTED):
+        for number, model in enumerate((*held.models, CHOICE)):
+            is_choice = model == CHOICE
+            own, place = (found.choice, 0) if is_choice else (found.numbers, number)
+            parts = {"correlation": own.correlation, "slope": own.slope, "in_order": own.order}
+            values = {
+                f"{name}{end}": float(getattr(part, which)[place, column])
+                for name, part in parts.items()
+                for end, which in (("", "value"), ("_low", "low"), ("_high", "high"))
+            }
+            behind = [None if is_choice else float(part[number, column]) for part in found.behind]
+            rows.append(
+                {
+                    "market": market, "depth": depth, "click_metric": click, "model": model, **values,
+                    **dict(zip(("behind", "behind_low", "behind_high"), behind, strict=True)),
+                    "attainable": float(attainable[column]), "noise": float(noise[column]),
+                    "is_best": model == found.model, "as_good": model in (found.model, *found.as_good),
+                    "n_queries": len(held.queries), "n_configurations": held.n_lists,
+                    "n_sessions": held.n_sessions, "reason": found.reason,
+                }
+            )  # fmt: skip
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return CLICK_HELD_OUT.canonical(frame.with_columns(cs.float().fill_nan(None)))
+
+
+def no_held_out_table(
+    kinds: Sequence[ClickModelKind], reason: str, *, market: str, depth: int
+) -> pl.DataFrame:
+    """Return the same where no rankings can be held out."""
+    forms = {column.name: column.dtype for column in CLICK_HELD_OUT.columns}
+    rows = [
+        {"market": market, "depth": depth, "click_metric": click, "model": kind.name, "is_best": False,
+         "as_good": False, "reason": reason}
+        for kind in kinds
+        for click in PREDICTED
+    ]  # fmt: skip
+    return CLICK_HELD_OUT.canonical(pl.DataFrame(rows, schema=forms))
+
+
+def calibration_table(found: Support, *, market: str, depth: int) -> pl.DataFrame:
+    """Return a table of the form `CLICK_CALIBRATION`, of the model of highest correlation."""
+    predicted, observed = found.held.points[[found.best, -1]]
+    order = np.argsort(predicted, kind="stable")
+    parts = [part for part in np.array_split(order, TENTHS) if len(part)]
+    rows = [
+        {
+            "market": market, "depth": depth, "click_metric": found.held.click_metric,
+            "model": found.held.models[found.best], "tenth": tenth,
+            "predicted": float(predicted[part].mean()), "observed": float(observed[part].mean()),
+            "n_configurations": len(part),
+        }
+        for tenth, part in enumerate(parts, 1)
+    ]  # fmt: skip
+    return CLICK_CALIBRATION.canonical(pl.DataFrame(rows))

@@ -2,7 +2,20 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import CAUTION, DEPTH, INTERVAL, MARKET, QUERY, REASON, SAMPLE
+from clickassay.core.contracts.columns import (
+    CAUTION,
+    CLICK,
+    DEPTH,
+    INTERVAL,
+    MARKET,
+    N_CONFIGURATIONS,
+    N_QUERIES,
+    N_SESSIONS,
+    QUERY,
+    REASON,
+    SAMPLE,
+    with_interval,
+)
 from clickassay.core.contracts.form import Column, Table
 
 _MODEL = Column("model", pl.String, "short name of the click model")
@@ -43,6 +56,46 @@ CLICK_POSITIONS = Table(
         Column("examination", pl.Float64, "share of sessions in which it is examined; null if not estimated"),
     ),
     ("market", "depth", "model", "position"),
+)
+
+CLICK_HELD_OUT = Table(
+    "click_held_out",
+    "one row per market, depth, click metric and click model: how well it predicts rankings held out",
+    (
+        MARKET,
+        DEPTH,
+        CLICK,
+        Column("model", pl.String, "short name of the click model; `choice`: the one other queries choose"),
+        *with_interval("correlation", "of predicted and observed means within queries; -1..1"),
+        *with_interval("slope", "rise of observed means where predicted ones rise by 1; 1 = as predicted"),
+        *with_interval("in_order", "share of pairs of rankings of a query that are predicted in order; 0..1"),
+        *with_interval("behind", "correlation of the best model less this one's"),
+        Column("attainable", pl.Float64, "correlation that an exact prediction would have; 0..1"),
+        Column("noise", pl.Float64, "part of the variance between rankings that is noise of their sessions"),
+        Column("is_best", pl.Boolean, "whether its correlation is the highest, and the log can tell"),
+        Column("as_good", pl.Boolean, "the best, or not significantly behind it"),
+        N_QUERIES,
+        N_CONFIGURATIONS,
+        N_SESSIONS,
+        Column("reason", pl.String, "why the log cannot tell which model it supports; null if it can"),
+    ),
+    ("market", "depth", "click_metric", "model"),
+)
+
+CLICK_CALIBRATION = Table(
+    "click_calibration",
+    "one row per market, depth and tenth of the rankings held out, by what the best model predicts of them",
+    (
+        MARKET,
+        DEPTH,
+        CLICK,
+        Column("model", pl.String, "short name of the model of highest correlation"),
+        Column("tenth", pl.Int8, "1 = lowest predictions"),
+        Column("predicted", pl.Float64, "mean prediction, less that of the query's other rankings held out"),
+        Column("observed", pl.Float64, "mean over sessions, likewise"),
+        N_CONFIGURATIONS,
+    ),
+    ("market", "depth", "click_metric", "tenth"),
 )
 
 POSITION_BIAS = Table(
