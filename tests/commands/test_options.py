@@ -33,7 +33,7 @@ NARROWER = {
     "depth": {"check", "diff", "power", "audit", "learn", "plan", *CHOOSING},
     "metric": {"diff", "experiments", "plan"},
     "margin": {"experiments"},
-    "click_metric": {"audit", "diff", "learn", "power"},
+    "click_metric": {"audit", "clicks compare", "diff", "learn", "power"},
     "click_models": {"clicks compare"},
     "max_grade": {"import judgments", "judges"},
     "question": {"power"},

@@ -421,24 +421,16 @@ def compare_click_models(
     *,
     hold_out: Annotated[
         Literal["lists", "sessions"] | None,
-        Help(
-            "What models do not see: lists (some rankings of each query), or sessions of the same rankings.",
-            "lists if 10 queries have 3 rankings with 20 sessions or more, else sessions",
-        ),
+        Help("Hold out rankings of each query (lists), or sessions.", "lists, if the log has enough"),
     ] = None,
     held_out: Annotated[
         float,
-        Help(
-            "Share held out: of the rankings of each query; of users, or of sessions if the log has fewer than "
-            "three folds."
-        ),
+        Help("Share held out: of a query's rankings; of users, or with fewer than three folds of sessions."),
     ] = 0.25,
     click_models: Annotated[
         Names, Help("Names with commas, e.g. PBM,DBN.", "all", also="Or several.", metavar="NAMES", typed=str)
     ] = (),
-    click_metric: Annotated[
-        str, Help("Click metric of rankings by which a model is chosen.", metavar="NAME")
-    ] = "MeanRR",
+    click_metric: Annotated[str, Help("Click metric by which a model is chosen.", metavar="NAME")] = "MeanRR",
     market: Annotated[str | None, Help("Only this market.", "all")] = None,
     depth: Annotated[int | None, Help("Use the top k of the rankings.", "all", metavar="K")] = None,
     pseudo_count: Annotated[

@@ -1,4 +1,4 @@
-"""How well click models predict rankings that they have not seen, within queries (method 13).
+"""How well click models predict rankings that they have not seen, within queries (docs/reference/click-models.md).
 
 Of each query some lists are held out, and models are fitted on the others, again and again. Only lists that
 are held out together are compared: what other lists of a query say of one is low where it is high by chance.
@@ -275,7 +275,7 @@ def held_out(
 # ---- what it says of models ------------------------------------------------------------------------
 
 
-class Interval(NamedTuple):
+class QueryInterval(NamedTuple):
     """Values with their 95% CIs over queries, arrays of one shape; NaN where there is none."""
 
     value: Floats
@@ -284,12 +284,12 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Predictions:
     """How well M models predict C click metrics of lists that they have not seen."""
 
-    correlation: Interval  # (M, C) within queries, -1..1.
-    slope: Interval  # (M, C) what is observed where one more is predicted.
-    order: Interval  # (M, C) share of pairs of lists that are predicted in order, 0..1.
+    correlation: QueryInterval  # (M, C) within queries, -1..1.
+    slope: QueryInterval  # (M, C) what is observed where one more is predicted.
+    order: QueryInterval  # (M, C) share of pairs of lists that are predicted in order, 0..1.
 
 
 @dataclass(frozen=True)
@@ -297,11 +297,11 @@ class Support:
     """Which click model a log supports, by the click metric of `held`."""
 
     held: HeldOut
-    numbers: Numbers
-    behind: Interval  # (M, C) by how much the correlation of the best model is higher.
+    numbers: Predictions
+    behind: QueryInterval  # (M, C) by how much the correlation of the best model is higher.
     best: int  # The place of the model of highest correlation.
     # (1, C) of what is predicted by the model that the other queries choose: the choice pays for itself.
-    choice: Numbers
+    choice: Predictions
     reason: str | None  # Why the log cannot tell which model it supports; None if it can.
 
     @property
@@ -355,8 +355,8 @@ def _best(terms: Terms, at: int) -> int:
     return int(np.argmax(np.nan_to_num(terms.correlations[:, at], nan=-np.inf)))
 
 
-def _numbers(held: HeldOut) -> Numbers:
-    return Numbers(
+def _numbers(held: HeldOut) -> Predictions:
+    return Predictions(
         _interval(held, lambda terms: terms.correlations, is_correlation=True),
         _interval(held, lambda terms: terms.slopes),
         _interval(held, lambda terms: terms.order),
@@ -365,7 +365,7 @@ def _numbers(held: HeldOut) -> Numbers:
 
 def _interval(
     held: HeldOut, statistic: Callable[[Terms], Floats], *, is_correlation: bool = False
-) -> Interval:
+) -> QueryInterval:
     """Return values with their intervals: queries are left out in turn; of correlations by Fisher's scale."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.arctanh if is_correlation else np.asarray
@@ -374,7 +374,7 @@ def _interval(
             deviations.add(without - scale(value))
         spread: Spread = deviations.spread()
         low, high = (fisher_interval if is_correlation else difference_interval)(value, spread)
-    return Interval(value, low, high)
+    return QueryInterval(value, low, high)
 
 
 # ---- as tables -------------------------------------------------------------------------------------

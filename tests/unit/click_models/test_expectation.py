@@ -67,7 +67,10 @@ def test_expectations_are_sums_over_all_patterns(seed):
         expected = [summed_up(model, shown) for shown in lists]
         found = expected_clicks(model, lists)
         for metric in found:
-            assert found[metric] == pytest.approx([one[metric] for one in expected], abs=1e-12), (name, metric)
+            assert found[metric] == pytest.approx([one[metric] for one in expected], abs=1e-12), (
+                name,
+                metric,
+            )
         assert np.array_equal(expected_mean_rr(model, lists), found["MeanRR"])
 
 

@@ -29,12 +29,12 @@ FUNCTIONS = {
 """Commands that are functions too."""
 
 KEYWORDS = frozenset({
-    "actions", "alpha", "assignments", "at_least", "average_over", "baseline", "beyond_noise", "bounds", "by",
-    "clicks", "comparisons", "cv_folds", "difference", "expected", "fail_above", "files", "force",
-    "gains", "gamma", "grade_map", "grades", "held_out", "hold_out", "judge", "judgments", "known", "level", "market", "n_queries",
-    "n_searches", "objective", "others", "out", "outcomes", "pair", "past_tests", "plan", "power",
-    "pseudo_count", "queries", "rankings", "rel", "rules", "scores", "searches", "splits", "store", "strict", "tests",
-    "utilities", "value", "world",
+    "actions", "alpha", "assignments", "at_least", "average_over", "baseline", "beyond_noise", "bounds",
+    "by", "clicks", "comparisons", "cv_folds", "difference", "expected", "fail_above", "files", "force",
+    "gains", "gamma", "grade_map", "grades", "held_out", "hold_out", "judge", "judgments", "known", "level",
+    "market", "n_queries", "n_searches", "objective", "others", "out", "outcomes", "pair", "past_tests",
+    "plan", "power", "pseudo_count", "queries", "rankings", "rel", "rules", "scores", "searches", "splits",
+    "store", "strict", "tests", "utilities", "value", "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
 

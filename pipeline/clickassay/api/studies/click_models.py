@@ -140,7 +140,8 @@ class ClickModelsResult(SavedResult):
         yield f"{self.answer}."
         if self.on_lists:
             yield from held_out_sentences(self._held_out)
-            yield from on_screen(held_out_table(self._held_out))
+            if self._held_out["correlation"].count():
+                yield from on_screen(held_out_table(self._held_out))
         yield from self._on_sessions()
         yield from self._examination()
 

@@ -41,12 +41,12 @@ def held_out_sentences(rows: pl.DataFrame) -> tuple[str, ...]:
     first, best = rows.row(0, named=True), _best(rows)
     told = []
     if best is not None:
-        others = rows.filter(~pl.col("is_best"), pl.col("model") != CHOICE)
+        others = rows.filter(~pl.col("is_best"), pl.col("model") != CHOICE).drop_nulls("correlation")
         as_good, worse = (others.filter(as_good=one)["model"].to_list() for one in (True, False))
         if as_good:
             told.append(f"Not significantly worse: {listed(as_good)}.")
         if worse:
-            told.append(f"Significantly worse, or without predictions: {listed(worse)}.")
+            told.append(f"Significantly worse: {listed(worse)}.")
         told.append(
             f"Where {best['model']} predicts 1 more, {number(best['slope'], 2)} more is observed "
             f"({_ends(best, 'slope', 2)}); {percent(best['in_order'], 0)} of pairs of rankings are in the "
