@@ -51,7 +51,8 @@ def tier(nodeid):
     """Return the folder of `tests` that a test lies in; all that runs on Spark is of one tier."""
     file, _, name = nodeid.partition("::")
     folder = file.split("/")[1]
-    return "spark" if folder in ("jobs", "sql_cases") and "spark" in name.partition("[")[2] else folder
+    on_spark = folder in ("agreement", "jobs", "sql_cases") and "spark" in name.partition("[")[2]
+    return "spark" if on_spark else folder
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures with parameters put tests in their order

@@ -1,4 +1,4 @@
-"""Click entropy over the lists of a query; markets and logs in which nothing is judged, or nothing was shown."""
+"""Click entropy over the lists of a query; statistics where nothing is judged or shown."""
 
 import pytest
 
