@@ -1,4 +1,4 @@
-"""How well click models predict rankings that they have not seen, within queries (docs/reference/click-models.md).
+"""How well click models predict rankings that they have not seen (docs/reference/click-models.md).
 
 Of each query some lists are held out, and models are fitted on the others, again and again. Only lists that
 are held out together are compared: what other lists of a query say of one is low where it is high by chance.
