@@ -160,14 +160,12 @@ NONE = "-"
 ONE_LIST = Table(
     "one_list",
     "one row per convention, in the order of the quantities",
-    (
-        QUANTITY,
-        CONVENTION,
-        Column("value", pl.Float64, "value of the convention for the list"),
-        CHOICE,
-        TOOLS,
-    ),
-    key=("quantity", "convention"),
+    ("quantity", "convention"),
+    QUANTITY,
+    CONVENTION,
+    Column("value", pl.Float64, "value of the convention for the list"),
+    CHOICE,
+    TOOLS,
 )
 
 

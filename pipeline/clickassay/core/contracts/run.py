@@ -37,31 +37,27 @@ from clickassay.core.contracts.patterns import FUNNEL, OUTCOMES, PATTERNS, SHOWN
 STATISTICS = Table(
     "statistics",
     "one row per market, depth and judge",
-    (
-        *SAMPLE,
-        N_QUERIES,
-        N_CONFIGURATIONS,
-        N_SESSIONS,
-        Column("n_all_sessions", pl.Int64, "all sessions of the market, judged or not"),
-        Column("coverage", pl.Float64, "n_sessions / n_all_sessions; 0..1"),
-        Column("first_day", pl.Date, "first day of the log (UTC)"),
-        Column("last_day", pl.Date, "its last day"),
-    ),
     ("market", "depth", "judge"),
+    *SAMPLE,
+    N_QUERIES,
+    N_CONFIGURATIONS,
+    N_SESSIONS,
+    Column("n_all_sessions", pl.Int64, "all sessions of the market, judged or not"),
+    Column("coverage", pl.Float64, "n_sessions / n_all_sessions; 0..1"),
+    Column("first_day", pl.Date, "first day of the log (UTC)"),
+    Column("last_day", pl.Date, "its last day"),
 )
 
 CONFIGURATIONS = Table(
     "configurations",
     "one row per market, depth, judge and configuration",
-    (
-        *SAMPLE,
-        Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
-        QUERY,
-        Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),
-        Column("grades", pl.List(pl.Int8), "grade of each result; 0..g_max"),
-        N_SESSIONS,
-    ),
     ("market", "depth", "judge", "configuration_id"),
+    *SAMPLE,
+    Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
+    QUERY,
+    Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),
+    Column("grades", pl.List(pl.Int8), "grade of each result; 0..g_max"),
+    N_SESSIONS,
     more_floats=True,
 )
 
@@ -69,36 +65,30 @@ CONFIGURATIONS = Table(
 HEALTH_CHECKS = Table(
     "health",
     "one row per check of the log and its judgments",
-    (
-        Column("check", pl.String, "name of the check"),
-        Column(
-            "status", pl.String, "ok; caution, finding or stop if the check fails; too few: not enough rows"
-        ),
-        Column("value", pl.Float64, "number that is checked; null with too few rows"),
-        Column("threshold", pl.Float64, "the threshold"),
-        Column("sentence", pl.String, "the problem, or why there are too few rows; '' if neither"),
-        Column("remedy", pl.String, "what to do; '' if nothing"),
-        Column("example", pl.String, "data that show it; '' if none is known"),
-    ),
     ("check",),
+    Column("check", pl.String, "name of the check"),
+    Column("status", pl.String, "ok; caution, finding or stop if the check fails; too few: not enough rows"),
+    Column("value", pl.Float64, "number that is checked; null with too few rows"),
+    Column("threshold", pl.Float64, "the threshold"),
+    Column("sentence", pl.String, "the problem, or why there are too few rows; '' if neither"),
+    Column("remedy", pl.String, "what to do; '' if nothing"),
+    Column("example", pl.String, "data that show it; '' if none is known"),
 )
 
 
 RUN_QUERIES = Table(
     "queries",
     "one row per market and query: with a judged configuration, or among those to judge next",
-    (
-        MARKET,
-        QUERY,
-        Column(
-            "users_at_least",
-            pl.Int32,
-            "lower bound of the distinct users who issued it: set bits of user_buckets; 0..64",
-        ),
-        Column("query_group", pl.String, "its group in the table of queries, or null"),
-        Column("digest", pl.String, "its name in reports that may not show it; 6 hex digits"),
-    ),
     ("market", "query"),
+    MARKET,
+    QUERY,
+    Column(
+        "users_at_least",
+        pl.Int32,
+        "lower bound of the distinct users who issued it: set bits of user_buckets; 0..64",
+    ),
+    Column("query_group", pl.String, "its group in the table of queries, or null"),
+    Column("digest", pl.String, "its name in reports that may not show it; 6 hex digits"),
 )
 
 
