@@ -12,16 +12,7 @@ from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARI
 from clickassay.core.records import Floats, Sample, pairs_of, sums_by_unit
 from clickassay.correlation.classes import unit_column
 from clickassay.correlation.comparisons import comparison_columns, difference_spread
-from clickassay.correlation.uncertainty.intervals import (
-    CONFIDENCE,
-    DIFFERENCE_INDEX,
-    Deviations,
-    cautions,
-    difference_interval,
-    is_heavy,
-    left_out,
-    no_rounding,
-)
+from clickassay.correlation.uncertainty import intervals
 from clickassay.correlation.weighted import correlation_matrix, query_moments
 from clickassay.metrics.clicks import USES_GRADES
 
@@ -40,11 +31,11 @@ def with_intervals(
     differ in others.
     """
     values = measures(tables.sum(axis=0))
-    scaled, known = _scaled(values, ranges), Deviations()
-    for left in left_out(tables, measures):
+    scaled, known = _scaled(values, ranges), intervals.Deviations()
+    for left in intervals.left_out(tables, measures):
         with np.errstate(invalid="ignore"):  # both at an end
             known.add(_scaled(left, ranges) - scaled)
-    low, high = difference_interval(scaled, known.spread(), CONFIDENCE)
+    low, high = intervals.difference_interval(scaled, known.spread(), intervals.CONFIDENCE)
     return values, _unscaled(low, ranges), _unscaled(high, ranges)
 
 
@@ -130,7 +121,7 @@ def _measured(
     """Return rows of measures; `size` is units, results and queries."""
     values, low, high = measured
     units, results, queries = size
-    caution = pl.Series(cautions(values, low, units), dtype=pl.String)
+    caution = pl.Series(intervals.cautions(values, low, units), dtype=pl.String)
     frame = pl.DataFrame(
         {"measure": measures, "value": values, "ci_low": low, "ci_high": high, "caution": caution}
     ).with_columns(pl.col(pl.Float64).fill_nan(None), market=pl.lit(EVERY))
@@ -225,13 +216,13 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
     editorial = np.concatenate([one.editorial_values[in_a], other.editorial_values[in_b]], axis=1)
     values = correlation_matrix(click_values, editorial, sessions).values
     of_a, of_b = values[:, : len(names)], values[:, len(names) :]
-    difference = no_rounding(of_a - of_b)
+    difference = intervals.no_rounding(of_a - of_b)
     starts = np.flatnonzero(np.diff(index, prepend=-1))
     moments = query_moments(click_values, editorial, sessions, starts)
     moments = sums_by_unit(moments, tuple(units[query] for query in queries))
     first = np.arange(len(names))
     spread = difference_spread(moments, difference, (first, first + len(first)), n_editorial=2 * len(first))
-    heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)
+    heavy = intervals.is_heavy(moments[:, 0], intervals.DIFFERENCE_INDEX)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy)
     columns |= {"correlation_a": of_a, "correlation_b": of_b}
     frame = pl.DataFrame(

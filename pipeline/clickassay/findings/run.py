@@ -11,18 +11,11 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
+from clickassay.core.contracts import run
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.contracts.patterns import PATTERNS
-from clickassay.core.contracts.run import (
-    ANALYSED_TABLES,
-    ANOTHER_LAYOUT,
-    CONFIGURATIONS,
-    LAYOUT,
-    RUN_TABLES,
-    TABLES_OF_TESTS,
-)
 from clickassay.core.errors import ReportError
 from clickassay.core.files.documents import DocumentError, read_json
 from clickassay.core.files.machine import refuse_machine_fault
@@ -54,7 +47,7 @@ COMPETING = (
 """Tables in which baselines compete with the other metrics."""
 
 _PARTS = ("inputs", "settings", "versions")
-_CONTRACTS = {table.name: table for table in (*RUN_TABLES, *TABLES_OF_TESTS)}
+_CONTRACTS = {table.name: table for table in (*run.RUN_TABLES, *run.TABLES_OF_TESTS)}
 _LARGEST_FIRST = {"n_sessions": True, "depth": False, "n_queries": True, "market": False, "judge": False}
 """By which columns samples are ordered, and whether the larger value comes first."""
 
@@ -313,11 +306,11 @@ def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
       ``settings.json``.
     Raises ReportError if a table is missing; ContractError if one does not have the form of its contract.
     """
-    expected = [table.name for table in ANALYSED_TABLES]
+    expected = [table.name for table in run.ANALYSED_TABLES]
     missing = [name for name in expected if name not in tables]
     if missing:
         raise ReportError(f"no table {listed(missing)} to report; a run has {listed(expected)}: run it again")
-    given = {table.name: table.empty() for table in TABLES_OF_TESTS} | dict(tables)
+    given = {table.name: table.empty() for table in run.TABLES_OF_TESTS} | dict(tables)
     frames = {name: _in_form(contract, given[name]) for name, contract in _CONTRACTS.items() if name in given}
     return Run(MappingProxyType(frames), info, settings_of(info))
 
@@ -339,10 +332,10 @@ def open_run(folder: Path) -> Run:
         raise broken(file, first_line(error)) from error
     if not all(isinstance(info.get(part), dict) for part in _PARTS):
         raise broken(file, f"expected an object with {', '.join(_PARTS)}")
-    if "layout" not in info and not (folder / f"{CONFIGURATIONS.name}.parquet").is_file():
-        raise _no_run(folder, f"{CONFIGURATIONS.name}.parquet")
-    if info.get("layout") != LAYOUT:
-        raise ReportError(f"{folder} {ANOTHER_LAYOUT}")
+    if "layout" not in info and not (folder / f"{run.CONFIGURATIONS.name}.parquet").is_file():
+        raise _no_run(folder, f"{run.CONFIGURATIONS.name}.parquet")
+    if info.get("layout") != run.LAYOUT:
+        raise ReportError(f"{folder} {run.ANOTHER_LAYOUT}")
     try:
         settings = settings_of(info)
     except (ValueError, TypeError) as error:
@@ -374,7 +367,7 @@ class _FolderTables(Mapping[str, pl.DataFrame]):
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self._read:
             contract, file = _CONTRACTS[name], self._folder / f"{name}.parquet"
-            if not file.is_file() and contract in TABLES_OF_TESTS:
+            if not file.is_file() and contract in run.TABLES_OF_TESTS:
                 return contract.empty()
             if not file.is_file():
                 raise _no_run(self._folder, file.name)

@@ -18,14 +18,7 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import sentence
 from clickassay.inputs.columns import CANONICAL, IGNORED_BY, Wanted
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
-from clickassay.inputs.sources.fingerprint import (
-    FileFingerprint,
-    Origin,
-    copies,
-    file_fingerprint,
-    input_fingerprint,
-    refusing_changes,
-)
+from clickassay.inputs.sources import fingerprint
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names, advice
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.values import Unread, check_values, first_unread, times_by_zone
@@ -48,18 +41,18 @@ class Input:
     time_zone: str = UTC  # Zone of the times that have none.
     names: Names = field(default_factory=dict)  # Columns that have another name in the files.
     # Of files that were made on the way, what they were made of.
-    origins: Mapping[Path, Origin] = field(default_factory=dict)
+    origins: Mapping[Path, fingerprint.Origin] = field(default_factory=dict)
 
-    def file_fingerprint(self, file: Path) -> FileFingerprint:
+    def file_fingerprint(self, file: Path) -> fingerprint.FileFingerprint:
         """Return the fingerprint of a file, which is read whole; other names of columns make it another."""
         if file in self.origins:
             return self.origins[file].fingerprint.read_as(self.names)
         try:
-            return file_fingerprint(file).read_as(self.names)
+            return fingerprint.file_fingerprint(file).read_as(self.names)
         except OSError as error:
             raise unreadable_file(self.what, file, error) from error
 
-    def fingerprints_of(self, file: Path) -> tuple[FileFingerprint, ...]:
+    def fingerprints_of(self, file: Path) -> tuple[fingerprint.FileFingerprint, ...]:
         """Return the fingerprints of a file, or of all that it was made of."""
         if file in self.origins:
             return tuple(one.read_as(self.names) for one in self.origins[file].files)
@@ -256,9 +249,9 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
     for table in tables:
         for note in copy_notes(table, files[table.what], "its rows are read twice, so remove it"):
             progress(Event(note, note=True))
-    with refusing_changes(files), files_named(*tables):
+    with fingerprint.refusing_changes(files), files_named(*tables):
         yield {
-            table.what: input_fingerprint(files[table.what])
+            table.what: fingerprint.input_fingerprint(files[table.what])
             | {"folders": table.found.folders, "left_out": dict(table.found.left_out)}
             for table in tables
         }
@@ -288,9 +281,9 @@ class WholeInput:
         return "market" in self.columns
 
 
-def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iterator[str]:
+def copy_notes(table: Input, files: Sequence[fingerprint.FileFingerprint], end: str) -> Iterator[str]:
     """Yield a sentence for each of the files of an input that is a copy of another and has rows."""
-    for copy, first in copies(files):
+    for copy, first in fingerprint.copies(files):
         if table.origins:  # rows that repeat are counted where they are collected
             return
         if copy.seen is None or first.seen is None:

@@ -2,26 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import (
-    CAUTION,
-    CLICK,
-    CORRELATION,
-    COUNTS,
-    INTERVAL,
-    METRICS,
-    N_CONFIGURATIONS,
-    N_QUERIES,
-    N_SESSIONS,
-    P_VALUES,
-    QUERY,
-    REASON,
-    SAMPLE,
-    SIMULTANEOUS,
-    SPREAD,
-    TESTED,
-    noise_corrected,
-    with_interval,
-)
+from clickassay.core.contracts import columns
 from clickassay.core.contracts.form import Column, Table
 
 SPLIT = Column("split", pl.String, "how queries are split: all, length, frequency, navigational, ...")
@@ -34,43 +15,43 @@ CORRELATIONS = Table(
     "correlations",
     "one row per market, depth, judge, split, class, click metric and offline metric",
     ("market", "depth", "judge", "split", "class", "click_metric", "editorial_metric"),
-    *SAMPLE,
+    *columns.SAMPLE,
     SPLIT,
     CLASS,
-    *METRICS,
-    *CORRELATION,
-    *noise_corrected("the correlation"),
-    *P_VALUES,
-    *SIMULTANEOUS,
+    *columns.METRICS,
+    *columns.CORRELATION,
+    *columns.noise_corrected("the correlation"),
+    *columns.P_VALUES,
+    *columns.SIMULTANEOUS,
     NULL_CORRELATION,
-    *COUNTS,
-    REASON,
-    CAUTION,
+    *columns.COUNTS,
+    columns.REASON,
+    columns.CAUTION,
 )
 
 DIFFERENCES = Table(
     "differences",
     "one row per market, depth, judge, click metric and offline metric",
     ("market", "depth", "judge", "click_metric", "editorial_metric"),
-    *SAMPLE,
-    *METRICS,
+    *columns.SAMPLE,
+    *columns.METRICS,
     Column("monte_carlo", pl.Float64, "Pearson correlation of (dE, dC) over the iterations; -1..1"),
     Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
     Column("exact", pl.Float64, "closed form: the limit of infinitely many iterations; -1..1"),
-    *INTERVAL,
-    *noise_corrected("the closed form"),
-    *P_VALUES,
-    *SIMULTANEOUS,
+    *columns.INTERVAL,
+    *columns.noise_corrected("the closed form"),
+    *columns.P_VALUES,
+    *columns.SIMULTANEOUS,
     Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
-    N_QUERIES,
-    N_CONFIGURATIONS,
-    REASON,
-    CAUTION,
+    columns.N_QUERIES,
+    columns.N_CONFIGURATIONS,
+    columns.REASON,
+    columns.CAUTION,
 )
 
 _PAIR = (
-    *SAMPLE,
-    CLICK,
+    *columns.SAMPLE,
+    columns.CLICK,
     Column("metric_a", pl.String, "an offline metric"),
     Column("metric_b", pl.String, "another offline metric"),
 )
@@ -82,10 +63,10 @@ COMPARISONS = Table(
     _PAIR_KEY,
     *_PAIR,
     Column("difference", pl.Float64, "correlation of metric_a minus that of metric_b"),
-    *INTERVAL,
-    *SIMULTANEOUS,
-    *SPREAD,
-    *TESTED,
+    *columns.INTERVAL,
+    *columns.SIMULTANEOUS,
+    *columns.SPREAD,
+    *columns.TESTED,
 )
 
 DIFFERENCE_COMPARISONS = Table(
@@ -94,25 +75,25 @@ DIFFERENCE_COMPARISONS = Table(
     _PAIR_KEY,
     *_PAIR,
     Column("difference", pl.Float64, "closed form of metric_a minus that of metric_b"),
-    *INTERVAL,
-    *SIMULTANEOUS,
-    *SPREAD,
-    *TESTED,
+    *columns.INTERVAL,
+    *columns.SIMULTANEOUS,
+    *columns.SPREAD,
+    *columns.TESTED,
 )
 
 WITHIN = Table(
     "within",
     "one row per market, depth, judge, split, class, click metric and offline metric",
     CORRELATIONS.key,
-    *SAMPLE,
+    *columns.SAMPLE,
     SPLIT,
     CLASS,
-    *METRICS,
+    *columns.METRICS,
     Column("correlation", pl.Float64, "correlation within queries; -1..1"),
-    *INTERVAL,
-    *noise_corrected("the correlation"),
-    *P_VALUES,
-    *SIMULTANEOUS,
+    *columns.INTERVAL,
+    *columns.noise_corrected("the correlation"),
+    *columns.P_VALUES,
+    *columns.SIMULTANEOUS,
     NULL_CORRELATION,
     Column(
         "ceiling",
@@ -125,13 +106,13 @@ WITHIN = Table(
     Column("taken_out", pl.Int32, "independent shares of lists whose effect is removed"),
     Column("moments", pl.Float64, "in how many ways lists changed over time; 1: all at one moment"),
     Column("side_by_side", pl.Float64, "part of the metric's spread within a period; 0..1"),
-    *COUNTS,
-    REASON,
-    CAUTION,
+    *columns.COUNTS,
+    columns.REASON,
+    columns.CAUTION,
 )
 
 ADDED = (
-    *with_interval(
+    *columns.with_interval(
         "partial", "correlation of the metric with clicks, controlling for a baseline; null without one"
     ),
     Column("partial_p_value", pl.Float64, "its two-sided p-value; 0..1"),
@@ -143,20 +124,20 @@ WITHIN_COMPARISONS = Table(
     _PAIR_KEY,
     *_PAIR,
     Column("difference", pl.Float64, "within-query correlation of metric_a minus that of metric_b"),
-    *INTERVAL,
-    *SIMULTANEOUS,
-    *SPREAD,
-    *TESTED,
+    *columns.INTERVAL,
+    *columns.SIMULTANEOUS,
+    *columns.SPREAD,
+    *columns.TESTED,
     *ADDED,
 )
 
 _INFLUENTIAL = (
-    *SAMPLE,
-    *METRICS,
+    *columns.SAMPLE,
+    *columns.METRICS,
     Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
     Column("rank", pl.Int32, "1 = does so most; at most 5 of each side"),
-    QUERY,
-    N_SESSIONS,
+    columns.QUERY,
+    columns.N_SESSIONS,
     Column("without", pl.Float64, "the correlation without this query"),
     Column("without_these", pl.Float64, "the same without this and lower ranks of its side"),
     Column("error_share", pl.Float64, "its part of the correlation's squared error; 0..1"),
@@ -184,7 +165,7 @@ DRAWS = Table(
     "draws",
     "one row per market, depth, judge and iteration",
     ("market", "depth", "judge", "iteration"),
-    *SAMPLE,
+    *columns.SAMPLE,
     Column("iteration", pl.Int32, "1 = first"),
     more_floats=True,
 )

@@ -10,6 +10,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import capital, count, listed, plural, visible
 from clickassay.report.verdict.sentences import spoken
+from clickassay.studies.runs_compared import read
 from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
@@ -27,21 +28,11 @@ from clickassay.studies.runs_compared.numbers import (
     WITHIN,
     WITHIN_QUERIES,
 )
-from clickassay.studies.runs_compared.read import (
-    INPUT,
-    ONLY_A,
-    ONLY_B,
-    OTHER,
-    SAME,
-    SETTING,
-    VERSION,
-    RecordedPair,
-)
 
 MOST_NAMED = 3
 """Metrics that a title names one by one."""
 
-_KINDS = (INPUT, SETTING, VERSION, OTHER)
+_KINDS = (read.INPUT, read.SETTING, read.VERSION, read.OTHER)
 
 
 def headline(diff: RunComparison) -> str:
@@ -124,8 +115,8 @@ def _sides(rows: pl.DataFrame) -> tuple[tuple[str, pl.DataFrame], ...]:
 def sentences(diff: RunComparison) -> Iterator[str]:
     """Yield what changed: a sentence for each family of numbers, and one on inputs and settings."""
     numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
-    entries = [entry for entry in diff.entries if entry.status != SAME]
-    counts = [numbers.filter(status=status).height for status in (ONLY_A, ONLY_B)]
+    entries = [entry for entry in diff.entries if entry.status != read.SAME]
+    counts = [numbers.filter(status=status).height for status in (read.ONLY_A, read.ONLY_B)]
     alone = "".join(
         f"; {plural(rows, 'number')} only in {run}"
         for run, rows in zip(diff.names, counts, strict=True)
@@ -208,18 +199,18 @@ def uneven_words(sizes: pl.DataFrame, names: tuple[str, str] = ("A", "B")) -> st
 
 
 def _of_same(numbers: pl.DataFrame) -> str:
-    same = numbers.filter(status=SAME).height
+    same = numbers.filter(status=read.SAME).height
     if not same:
         return "no number is in both runs"
     every = "all " if same == numbers.height and same > 1 else ""
     return f"{every}{plural(same, 'number')} {'is' if same == 1 else 'are'} the same"
 
 
-def things(pairs: Sequence[RecordedPair]) -> str:
+def things(pairs: Sequence[read.RecordedPair]) -> str:
     """List what changed, e.g. ``the inputs clicks and searches``; versions are many, and listed as one."""
     by_kind = {kind: [entry.name for entry in pairs if entry.kind == kind] for kind in _KINDS}
     return listed(
-        "versions" if kind == VERSION else f"the {kind}{'' if len(names) == 1 else 's'} {listed(names)}"
+        "versions" if kind == read.VERSION else f"the {kind}{'' if len(names) == 1 else 's'} {listed(names)}"
         for kind, names in by_kind.items()
         if names
     )
@@ -235,7 +226,7 @@ def change_words(row: Mapping[str, Any]) -> str:
 
     For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], significant``.
     """
-    if row["status"] == ONLY_A:
+    if row["status"] == read.ONLY_A:
         return f"{place_words(row)} has no value in B ({row['reason']})"
     side = 1 if row["change"] > 0 else -1
     ends = sorted(side * end for end in (row["ci_low"], row["ci_high"]) if end is not None)
@@ -279,7 +270,7 @@ def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A
             parts.append(f"{called} {listed(str(value) for value in values)}")
     parts = [part for part in parts if not part.endswith(f" {EVERY}")]
     what = f": {'; '.join(parts)}" if parts else ""
-    return f"{plural(rows.height, 'number')} only in {names[status == ONLY_B]}{what}"
+    return f"{plural(rows.height, 'number')} only in {names[status == read.ONLY_B]}{what}"
 
 
 def not_computed(status: str) -> pl.Expr:

@@ -22,16 +22,8 @@ from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.findings.run import Run, largest_samples, run_at
 from clickassay.health.checks import OK, fired
 from clickassay.report.tables import caution_reason
+from clickassay.studies.runs_compared.gate import quantities
 from clickassay.studies.runs_compared.gate.grammar import HEALTH, Limit, NotWorse, Rule, RunState
-from clickassay.studies.runs_compared.gate.quantities import (
-    CORRELATION,
-    TESTS,
-    WITHIN_QUERIES,
-    RunQuantity,
-    click_metric,
-    editorial_metric,
-    read_quantity,
-)
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
     FEW_FOLDS,
@@ -67,7 +59,7 @@ class Outcome:
     reason: str  # Why it has its state, in words.
     sample: SampleKey | None = None  # What it is about; None for the health of the log.
     # The number that it is about: of `not worse than` the change that counts most against it.
-    found: RunQuantity = field(default_factory=lambda: RunQuantity(None))
+    found: quantities.RunQuantity = field(default_factory=lambda: quantities.RunQuantity(None))
     # comparison, limit: The sign and the number on its right; None where it has none.
     comparison: str | None = None
     limit: float | None = None
@@ -109,9 +101,9 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
     if not key.rows(before.tables[STATISTICS.name])["n_sessions"].sum():
         raise SettingsError(f"{rule.run} has no sessions of {key.label} to compare with; name another run")
     columns = before.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
-    clicks = {name: found for name in rule.names if (found := click_metric(name)) is not None}
+    clicks = {name: found for name in rule.names if (found := quantities.click_metric(name)) is not None}
     metrics = [
-        editorial_metric(name, columns, before.settings, before.called)
+        quantities.editorial_metric(name, columns, before.settings, before.called)
         for name in rule.names
         if name not in clicks
     ]
@@ -157,11 +149,11 @@ def _first_words(rows: pl.DataFrame) -> str:
     return change_words(rows.row(0, named=True))
 
 
-def _found(rows: pl.DataFrame) -> RunQuantity:
+def _found(rows: pl.DataFrame) -> quantities.RunQuantity:
     if rows.is_empty():
-        return RunQuantity(None)
+        return quantities.RunQuantity(None)
     row: Mapping[str, Any] = rows.row(0, named=True)
-    return RunQuantity(row["change"], row["ci_low"], row["ci_high"], row["caution"], row["reason"])
+    return quantities.RunQuantity(row["change"], row["ci_low"], row["ci_high"], row["caution"], row["reason"])
 
 
 DEFAULT_RULES = ('health != "finding"', f"queries >= {MIN_QUERIES}")
@@ -206,28 +198,28 @@ def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
         if isinstance(rule, NotWorse):
             return not_worse(run, rule, key)
         together = replace(key, market=EVERY)
-        if wanted.market is None and rule.quantity in WITHIN_QUERIES and together in run.places:
+        if wanted.market is None and rule.quantity in quantities.WITHIN_QUERIES and together in run.places:
             key = together
-        if rule.quantity == TESTS and rule.place != SampleChoice():
+        if rule.quantity == quantities.TESTS and rule.place != SampleChoice():
             raise SettingsError("past tests belong to no sample; remove what follows `for`")
-        quantity = read_quantity(rule.quantity, run, key, rule.names)
+        quantity = quantities.read_quantity(rule.quantity, run, key, rule.names)
     except (SettingsError, ReportError) as error:
         raise type(error)(f"rule {rule.text!r}: {error}") from error
     state = limit_state(rule.quantity, quantity, rule.comparison, rule.limit)
     plain = state_of(quantity, rule.comparison, rule.limit)
     reason = _reason(quantity, state, rule) if state == plain else _UNCERTAIN
-    sample = None if rule.quantity == TESTS else key
+    sample = None if rule.quantity == quantities.TESTS else key
     return Outcome(rule.text, state, reason, sample, quantity, rule.comparison, rule.limit)
 
 
-def limit_state(name: str, quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
+def limit_state(name: str, quantity: quantities.RunQuantity, comparison: str, limit: float) -> RuleState:
     """Return the state of a rule about a quantity: as `state_of`, but for the tails of a correlation.
 
     Where its sessions are heavy-tailed, it is broken only if an interval that goes `STRETCH` times as far out
     breaks it as well.
     """
     state = state_of(quantity, comparison, limit)
-    is_uncertain = name == CORRELATION and HEAVY_TAIL in (quantity.caution or "")
+    is_uncertain = name == quantities.CORRELATION and HEAVY_TAIL in (quantity.caution or "")
     if state != RuleState.BROKEN or not is_uncertain:
         return state
     value, low, high = (
@@ -247,7 +239,7 @@ _UNCERTAIN = (
 )
 
 
-def state_of(quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
+def state_of(quantity: quantities.RunQuantity, comparison: str, limit: float) -> RuleState:
     """Return the state of a rule on a number: broken only if its whole interval breaks `limit`."""
     ends = [_KEEPS[comparison](end, limit) for end in quantity.ends]
     if not ends:
@@ -262,7 +254,7 @@ _KEEPS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 )
 
 
-def _reason(quantity: RunQuantity, state: RuleState, rule: Limit) -> str:
+def _reason(quantity: quantities.RunQuantity, state: RuleState, rule: Limit) -> str:
     if quantity.value is None:
         return f"no value: {quantity.reason}"
     if not quantity.ends:
