@@ -240,20 +240,16 @@ def list_numbers(lists: LogLists, positions: Sequence[tuple[int, int]], depth: i
     others = lists.others.select(pl.col("length").cast(pl.Int64))
     lengths = pl.concat([of_results, others])["length"].unique()
     longest = int(lengths.max() or 0)  # type: ignore[arg-type]
+    first = ", ".join(f"'{visible(market)}'" for market in sorted(by_market)[:3])
     return {
-        **market_numbers(by_market),
+        "markets": len(by_market),
+        "first_markets": first,
         "sessions": sum(by_market.values()),
         "of_busy_query": int(by_query["sessions"].max() or 0),  # type: ignore[arg-type]
         "lengths": len(lengths) if longest < depth else depth,
         "longest": longest,
         **(position_numbers(positions) if len(positions) > 1 else {}),
     }
-
-
-def market_numbers(sessions: Mapping[str, int]) -> Numbers:
-    """Return the number of markets, and the first three by name."""
-    first = ", ".join(f"'{visible(market)}'" for market in sorted(sessions)[:3])
-    return {"markets": len(sessions), "first_markets": first}
 
 
 def position_numbers(positions: Sequence[tuple[int, int]]) -> Numbers:

@@ -23,7 +23,6 @@ from clickassay.inputs.columns import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers.base import (
     JUDGMENTS,
-    CanonicalFolder,
     Imported,
     distinct_judgments,
     importing,
@@ -94,9 +93,9 @@ def import_judgments(
     reading, options = read_options or ReadOptions(), rating_options or RatingOptions()
     if options.raters is not None and options.raters not in RULES:
         raise SettingsError(f"--raters: found {options.raters!r}, expected one of {', '.join(RULES)}")
-    for judge in options.judges:
-        if not is_text(judge):
-            raise SettingsError(f"--judge: found {judge!r}, expected a name in UTF-8")
+    for name in options.judges:
+        if not is_text(name):
+            raise SettingsError(f"--judge: found {name!r}, expected a name in UTF-8")
     try:
         codecs.lookup(reading.encoding)
     except LookupError:
@@ -114,7 +113,20 @@ def import_judgments(
         read = [read_judgment_file(file, reading, folder.counts, progress=progress) for file in files]
         names = _topic_queries(read, reading, options, progress)
         graded = list(_grade_ratings(read, names, maps, options, folder.counts))
-        kept = _write_rows(combine_raters(graded, options.raters or "each", folder.counts), folder, options)
+        rows = combine_raters(graded, options.raters or "each", folder.counts)
+        every = [(row.query, row.url, row.grade, row.judge) for row in rows]
+        kept = every if options.repeats else distinct_judgments(every, folder.counts)
+        if options.conflicts == "max":
+            best: dict[tuple[str, str, str | None], int] = {}
+            for query, url, grade, judge in kept:
+                best[query, url, judge] = max(grade, best.get((query, url, judge), grade))
+            kept = [(query, url, grade, judge) for (query, url, judge), grade in best.items()]
+        folder.counts["judgments"] = len(kept)
+        folder.counts["queries"] = len({query for query, *_ in kept})
+        by_judge = any(judge is not None for *_, judge in kept)
+        with folder.table("judgments", BY_JUDGE if by_judge else JUDGMENTS) as writer:
+            for row in kept:
+                writer.add(*(row if by_judge else row[:3]))
         settings = {
             "layouts": [file.layout for file in read],
             "encoding": reading.encoding,
@@ -327,23 +339,6 @@ def combine_raters(rows: Sequence[GradedRating], rule: str, counts: dict[str, in
 # ---- rows ---------------------------------------------------------------------------------------
 
 _Row = tuple[str, str, int, str | None]
-
-
-def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder, options: RatingOptions) -> list[_Row]:
-    every = [(row.query, row.url, row.grade, row.judge) for row in rows]
-    kept = every if options.repeats else distinct_judgments(every, folder.counts)
-    if options.conflicts == "max":
-        best: dict[tuple[str, str, str | None], int] = {}
-        for query, url, grade, judge in kept:
-            best[query, url, judge] = max(grade, best.get((query, url, judge), grade))
-        kept = [(query, url, grade, judge) for (query, url, judge), grade in best.items()]
-    folder.counts["judgments"] = len(kept)
-    folder.counts["queries"] = len({query for query, *_ in kept})
-    by_judge = any(judge is not None for *_, judge in kept)
-    with folder.table("judgments", BY_JUDGE if by_judge else JUDGMENTS) as writer:
-        for row in kept:
-            writer.add(*(row if by_judge else row[:3]))
-    return kept
 
 
 def _notes(

@@ -178,7 +178,11 @@ def write_evaluation(
     """
     from clickassay.report.writers.page import write_study  # noqa: PLC0415 - templates take a while to import
 
-    frames = evaluation_frames(result)
+    one = result.evaluation
+    depth = min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in one.measures)))
+    frames = one.frames | curve_tables(one.lists, rel=result.options.get("rel", 1), depth=depth)
+    left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
+    frames = {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}
     report = build_evaluation_report(
         frames,
         result.conventions,
@@ -198,12 +202,3 @@ def write_evaluation(
         "conventions": dict(result.conventions), "inputs": dict(result.inputs), "versions": versions(),
     }  # fmt: skip
     write_tables(out, frames, info, also=partial(write_study, report), force=force)
-
-
-def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:
-    """Return the tables of `forms.EVALUATION_TABLES` by name; corrected ones where a judge is given."""
-    one = result.evaluation
-    depth = min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in one.measures)))
-    frames = one.frames | curve_tables(one.lists, rel=result.options.get("rel", 1), depth=depth)
-    left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
-    return {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}
