@@ -1,8 +1,4 @@
-"""The queries that move a correlation most (method 7.4).
-
-Rows of contracts.correlation.INFLUENCE and WITHIN_INFLUENCE. Where queries have groups, a group is left out
-at once, and its query with most sessions stands for it.
-"""
+"""The queries, or groups of queries, named by their largest, that move a correlation most (method 7.4)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Rows of a log that show what is wrong with it: an id beside an id, a URL beside a URL, an offset.
-
-They are looked for in a part of the log, and only where a check of it fires.
-"""
+"""Rows of a log that show what is wrong with it, looked for in a part of it where a check fires."""
 
 from collections import Counter
 

@@ -1,8 +1,4 @@
-"""The "simple normalization" of queries and URLs (method 2) for tables that Python reads.
-
-The log side does the same in SQL (``normalise_query``, ``normalise_url`` in ``sql/macros``);
-tests hold the two equal over all of Unicode.
-"""
+"""Normal forms of queries and URLs (method 2); ``sql/macros`` has the same, which tests hold equal."""
 
 import re
 

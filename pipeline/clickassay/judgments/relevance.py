@@ -1,7 +1,4 @@
-"""Judgments that are made of clicks: how relevant results are, and the grade that this is.
-
-Those that are made of the clicks of the same log are refused: they would be held against themselves.
-"""
+"""Judgments that are made of clicks, which are refused where they are held against the same clicks."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace

@@ -1,7 +1,4 @@
-"""Names of measures: one grammar, one catalogue for lists, the names of other tools as aliases.
-
-The grammar is the one of ir_measures.
-"""
+"""Names of measures: the grammar of ir_measures, one catalogue for lists, names of other tools as aliases."""
 
 import math
 import re

@@ -1,1 +1,1 @@
-"""The pattern table: rows (configuration, click pattern, sessions), all that the rest needs to know of a log."""
+"""The pattern table, rows (configuration, click pattern, sessions): all that is needed to know of a log."""

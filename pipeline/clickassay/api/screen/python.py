@@ -1,7 +1,4 @@
-"""What the command line says, in the words of Python: options as keywords, commands as functions.
-
-Messages are written once, with options: a caller of a function reads them with its keywords.
-"""
+"""Messages, written once with options and commands, as keywords and functions for callers from Python."""
 
 import functools
 import re

@@ -1,7 +1,4 @@
-"""Documents of TOML and JSON: one reader of each, with one limit and one kind of error.
-
-Errors of the system (a file is missing, or may not be read) are no fault of a document and stay `OSError`.
-"""
+"""Documents of TOML and JSON: one reader of each, with one limit; errors of the system stay `OSError`."""
 
 import json
 import tomllib

@@ -1,8 +1,6 @@
-"""Settings from where a user writes them; the later wins.
+"""Settings from where users write them; the later wins of defaults, project, file, environment, options.
 
-In this order: defaults, project file, settings file, environment, options.
-
-Names are the same everywhere: ``--idle-minutes 30`` on the command line is ``idle_minutes = 30`` in TOML and
+Names are the same everywhere: ``--idle-minutes 30`` is ``idle_minutes = 30`` in TOML and
 ``CLICKASSAY_IDLE_MINUTES=30`` in the environment.
 """
 

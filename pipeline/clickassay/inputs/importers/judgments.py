@@ -1,8 +1,4 @@
-"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md has the mapping.
-
-`ratings` reads files, `text.grades` decides which grade a rating stands for. Several raters of one result are
-each a judge of their own, or combined into one grade by a rule.
-"""
+"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md has the mapping."""
 
 import codecs
 import re

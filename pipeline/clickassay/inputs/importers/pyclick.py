@@ -1,9 +1,4 @@
-"""Pages in the layout of the sample that came with PyClick: a query, its results, its clicks.
-
-Pages are separated by semicolons and line ends::
-
-    QueryID_k TAB url,url,... : click , click ; QueryID_k TAB ...
-"""
+"""Pages of PyClick's sample, up to ; or line end: ``QueryID_k TAB url,url,... : click , click ;``."""
 
 import re
 from pathlib import Path

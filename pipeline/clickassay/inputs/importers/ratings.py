@@ -1,8 +1,4 @@
-"""Ratings of other tools as their files have them: by layout, recognised or named.
-
-`text.grades` decides which grade a rating stands for, and `judgments` what to do where raters differ.
-docs/reference/formats.md describes each layout.
-"""
+"""Ratings of other tools as their files have them, by layout (docs/reference/formats.md)."""
 
 import re
 import shlex

@@ -1,7 +1,4 @@
-"""OpenSearch User Behavior Insights (UBI, schema 1.2 and 1.3): queries and events into canonical tables.
-
-Documents are read in a stream and staged as Parquet; Polars then joins them by query_id.
-"""
+"""OpenSearch User Behavior Insights (UBI, schema 1.2 and 1.3): queries and events into canonical tables."""
 
 import shutil
 from collections import Counter

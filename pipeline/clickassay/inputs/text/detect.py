@@ -1,8 +1,4 @@
-"""What a file is, recognised by its first lines: the canonical tables, and every layout that importers read.
-
-docs/reference/inspect.md has the table of layouts. A guess is made from at most the first 256 kB; nothing
-else is read.
-"""
+"""What a file is, recognised by its first 256 kB: canonical tables, and all layouts of importers."""
 
 import json
 import re

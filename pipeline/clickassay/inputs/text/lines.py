@@ -1,7 +1,4 @@
-"""The front door of text files: whatever compresses them, with or without a byte order mark, line by line.
-
-UTF-16, pipes and endless lines are refused, each with what to do.
-"""
+"""The front door of text files: unpacked, without a mark, line by line; UTF-16 and the like are refused."""
 
 import gzip
 import io

@@ -1,7 +1,4 @@
-"""Rows with named columns in text files: delimited text, JSON lines, one JSON document; and names of columns.
-
-What a column is called differs from tool to tool: blanks, quotes, hyphens and case do not matter.
-"""
+"""Rows with named columns in text files: delimited text, JSON lines, one JSON document; and their names."""
 
 import csv
 import json
