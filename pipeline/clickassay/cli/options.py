@@ -104,7 +104,6 @@ _COMPLETED = {"click_metric": click_metric_names, "metric": metric_names, "measu
 class Group:
     """Options that stand for one parameter of a command."""
 
-    # parameters, build: The options, and what makes the object of their values.
     parameters: Parameters
     build: Callable[[Mapping[str, Any]], object]
     # Whether the object has the engine of the command, on which it depends whether a path may be a URL.

@@ -15,7 +15,6 @@ from clickassay.inputs.types import Kind
 class Wanted:
     """A column that an input may have."""
 
-    # name, kind, meaning: Its name, the kind of its values, and what they mean.
     name: str
     kind: Kind
     meaning: str = ""

@@ -52,7 +52,6 @@ class ReportTable:
     """One table: the rows of the page, and the rows of its CSV file."""
 
     name: str  # File stem, also the id on the page.
-    # title, name_head, heads: Title, head of the name column, heads of the cells.
     title: str
     name_head: str
     heads: tuple[str, ...]

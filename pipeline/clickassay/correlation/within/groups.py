@@ -149,7 +149,6 @@ class QueryGroups:
     """The groups of a market, or of all markets together, at one depth and judge."""
 
     key: SampleKey  # Market, depth and judge; the market is ``all`` for all markets together.
-    # click_names, editorial_names: The metrics.
     click_names: tuple[str, ...]
     editorial_names: tuple[str, ...]
     groups: GroupSums  # The sums of its groups.

@@ -186,7 +186,6 @@ def _topic_queries(
 class GradedRating:
     """One grade."""
 
-    # query, url, grade: The result, and its grade.
     query: str
     url: str
     grade: int

@@ -55,7 +55,6 @@ class ReadOptions:
     # Columns of a table that hold the ratings of one rater each; by default, of CSV, those of ``*_rating``.
     rater_columns: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # Columns of a table that hold nothing.
-    # The columns of tables that the user named.
     names: Names = field(default_factory=dict)
 
     def lines(self, file: Path, progress: Progress) -> Iterator[tuple[int, str]]:
@@ -408,7 +407,6 @@ _READERS: dict[str, Reader] = {
 class JudgmentFile:
     """The ratings of one file."""
 
-    # file, layout: The file, and the layout as which it was read.
     file: Path
     layout: str
     ratings: tuple[Rating, ...]  # In the order of the file.

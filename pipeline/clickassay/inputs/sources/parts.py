@@ -75,7 +75,6 @@ _Like = tuple[
 class Part:
     """Files of one format and schema under one set of Hive partition values."""
 
-    # files, format: The files, and their format.
     files: tuple[Path, ...]
     format: str
     # Columns and types as the files have them; integers of JSON lines beyond 64 bits are texts.

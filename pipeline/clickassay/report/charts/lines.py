@@ -188,7 +188,6 @@ class ChangedNumber:
     """A row of the picture."""
 
     name: str  # What it is a number of.
-    # before, after: Its values in run A and in run B.
     before: float
     after: float
     change: Estimate  # B - A with its interval.

@@ -167,7 +167,6 @@ DRAWS = "table6_draws"
 class DrawHistogram:
     """Draws of one offline metric (across) and the headline click metric (upwards), counted in bins."""
 
-    # metric, click: The offline metric and the click metric.
     metric: str
     click: str
     points: Floats  # (iterations, 2) differences.
