@@ -72,7 +72,7 @@ def on_spark(session, select, given):
 
 
 def code_points(number, *frames):
-    """Return frames with all code points: most alone and all in runs; the first frames also with each alone."""
+    """Return frames with all code points: most alone, all in runs; the first frames also with each alone."""
     alone = [(frame, CODE_POINTS) for frame in frames[:number]]
     return first(number, [*((frame, BY_THEMSELVES_AND_IN_RUNS) for frame in frames), *alone])
 
