@@ -55,7 +55,7 @@ class Format:
 class TablesOut:
     """Where tables are written, if anywhere."""
 
-    out: Annotated[Path | None, typer.Option(help="Output folder for tables (written atomically).")] = None
+    out: Annotated[Path | None, typer.Option(help="Output folder (written atomically).")] = None
     force: FORCE = False
 
     def check(self, *inputs: object) -> None:
