@@ -262,10 +262,7 @@ def _inner_types(kind: Any) -> set[Any]:  # noqa: ANN401 - as above
 
 
 def checked(name: str, value: Any, place: PathMark | None, *, on_spark: bool) -> Any:  # noqa: ANN401
-    """Return the value of an option or argument, a path of this machine in place of its ``file://`` URL.
-
-    Raises SettingsError if it is no text in UTF-8, or a URL where none can be read or written.
-    """
+    """Return a value, paths of ``file://`` as local ones; SettingsError if not UTF-8, or a URL elsewhere."""
     if isinstance(value, list | tuple):
         return [checked(name, one, place, on_spark=on_spark) for one in value]
     if not isinstance(value, str | Path):

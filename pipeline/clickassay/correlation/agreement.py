@@ -138,10 +138,7 @@ def _rows_of(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def judges_of_run(grades: pl.DataFrame, *, max_grade: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare every pair of judges that share a result, market by market: rows of AGREEMENT, CONFUSION.
-
-    grades: judge, market, query, url, grade: one row for each judgment; perhaps with `unit`.
-    """
+    """Compare every pair of a run's judges that share a result, by market: AGREEMENT and CONFUSION."""
     on, size = ["market", "query", "url"], max_grade + 1
     if grades["judge"].n_unique() < 2:  # a join of all with all would find nothing
         return AGREEMENT.empty(), CONFUSION.empty()

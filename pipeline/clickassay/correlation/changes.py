@@ -119,10 +119,7 @@ def mean_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Chan
 
 
 def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Changes:
-    """Return the means over sessions of one run as changes from 0, in the order of `mean_changes`.
-
-    without_users: the sample without each fold of users; empty where users are not known.
-    """
+    """Return means over sessions as changes from 0, as `mean_changes`; users count where they are known."""
     return _from_nothing(_means(sample), sample, without_users)
 
 

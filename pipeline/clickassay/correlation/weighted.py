@@ -157,10 +157,7 @@ def sample_moments(sample: Sample) -> Floats:
 
 @dataclass(frozen=True)
 class Centred:
-    """Weighted sums around the means, from sums of `query_moments`: n, Σ n dy², Σ n dx² and Σ n dy dx.
-
-    Shapes (..., 1), (..., C), (..., E) and (..., C, E).
-    """
+    """Sums around means: n, Σ n dy², Σ n dx², Σ n dy dx; (..., 1), (..., C), (..., E), (..., C, E)."""
 
     sessions: Floats
     squares_y: Floats

@@ -393,10 +393,7 @@ def prefers_the_same(correlation: float) -> float:
 
 
 def highest_possible(run: Run, ranking: Ranking) -> float | None:
-    """Return the correlation of a metric that knew the click rate of every list; None if it is not known.
-
-    The root of the click metric's reliability: the noise-corrected correlation is the correlation over it.
-    """
+    """Return the correlation of a metric that knew all click rates: the root of clicks' reliability."""
     if ranking.sample is None:
         return None
     rows = [

@@ -170,10 +170,7 @@ def _windows(
 
 
 def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | None:
-    """Return outcomes, also of earlier runs where their sessions are still open in the store.
-
-    Raises InputError if an outcome has another kind than in an earlier run.
-    """
+    """Return outcomes, also earlier ones of open sessions; InputError if one had another kind then."""
     before, now = store.outcome_kinds(), {} if outcomes is None else outcomes.kinds
     name = next((name for name, kind in now.items() if before.get(name, kind) != kind), None)
     if name is not None:

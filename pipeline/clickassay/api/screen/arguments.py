@@ -26,10 +26,7 @@ _UNIONS = (Union, UnionType)
 def checked(
     function: Callable[..., Any], args: Sequence[Any], more: Mapping[str, Any]
 ) -> inspect.BoundArguments:
-    """Return the arguments of a call as annotated (``"5"`` is a whole number), tables and settings unread.
-
-    Raises SettingsError for another kind or an unknown setting; TypeError as calls do.
-    """
+    """Return a call's arguments as annotated, tables and settings unread; SettingsError for other kinds."""
     signature, adapters = _declared(function)
     name = function.__name__
     names = [one for one, of in signature.parameters.items() if of.kind not in _STARRED and one != "self"]

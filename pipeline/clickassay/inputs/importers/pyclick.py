@@ -25,10 +25,7 @@ _NOTES = (
 
 
 def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> base.Imported:
-    """Translate pages, between semicolons or line ends, into canonical searches and clicks.
-
-    Raises InputError for a page that is not in the layout (file and line are named), or without any.
-    """
+    """Translate pages into canonical searches and clicks; InputError, with line, for one that is none."""
     with base.importing(out, {"file": file}, _COUNTS, progress) as folder:
         counts = folder.counts
         with folder.log() as log:

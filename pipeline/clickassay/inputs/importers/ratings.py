@@ -416,10 +416,7 @@ class JudgmentFile:
 def read_judgment_file(
     file: Path, reading: ReadOptions, counts: dict[str, int], *, progress: Progress = silent
 ) -> JudgmentFile:
-    """Read and count the ratings of one file.
-
-    Raises InputError if the file is missing, in no known layout, broken, or holds no rating.
-    """
+    """Read and count the ratings of a file; InputError if it is missing, in no known layout, or has none."""
     layout = reading.layout or ("quepid" if reading.rater_columns or reading.names else _layout_of(file))
     ratings: list[Rating] = []
     places: dict[str, str] = {}

@@ -164,10 +164,7 @@ class Document:
 
 
 def documents(file: Path, counts: dict[str, int], progress: Progress) -> Iterator[Document]:
-    """Yield the queries and events of a file, in its order; other documents are counted and skipped.
-
-    Raises InputError, with file and line, if it cannot be read, or a document is neither query nor event.
-    """
+    """Yield the queries and events of a file, counting others; InputError, with line, for what is neither."""
     first = head(file, 64).lstrip()
     if first.startswith(b"PAR1"):
         rows = _parquet_rows(file, progress)

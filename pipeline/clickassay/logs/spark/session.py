@@ -85,10 +85,7 @@ class SparkPlace:
 
 @contextmanager
 def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
-    """Yield a session with the settings that the steps rely on; one that was started here is stopped.
-
-    Raises EngineError if Spark or Java is missing or too old, or no master answers.
-    """
+    """Yield a session with the steps' settings; EngineError if Spark, Java or a master is not there."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -32,10 +32,7 @@ _WRITTEN_IN = "duckdb"
 
 
 def filled_step(step: str, values: Mapping[str, Value]) -> str:
-    """Return the SELECT of a step for DuckDB without its first comment, values in place of ``$`` parameters.
-
-    Raises EngineError if the step names a value that is not given.
-    """
+    """Return a step's SELECT for DuckDB, uncommented, its ``$`` filled; EngineError if a value is missing."""
 
     def filled(match: re.Match[str]) -> str:
         if match[1] not in values:

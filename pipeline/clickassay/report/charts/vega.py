@@ -109,10 +109,7 @@ def specification(
 
 
 def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str]) -> bytes:
-    """Draw a `specification` as PNG on white, under lines of a title, for where no page can be shown.
-
-    Raises ReportError if it cannot be drawn here.
-    """
+    """Draw a `specification` as PNG on white under lines of a title; ReportError if it cannot be drawn."""
     head = {
         "text": list(title), "subtitle": list(subtitle), "anchor": "start", "frame": "bounds",
         "fontSize": 19, "color": INK, "subtitleColor": MUTED, "subtitleFontSize": 13, "offset": 16,

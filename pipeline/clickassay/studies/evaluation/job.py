@@ -172,10 +172,7 @@ def write_evaluation(
     per_query: bool,
     force: bool,
 ) -> None:
-    """Write a report, its tables and Parquet into a new folder, whole or not at all (else OutputError).
-
-    besides: what else is recorded as settings: files that said what other parameters were.
-    """
+    """Write report, tables and Parquet into a new folder (else OutputError); `besides` are settings too."""
     from clickassay.report.writers.page import write_study  # noqa: PLC0415 - templates take a while to import
 
     one = result.evaluation

@@ -91,10 +91,7 @@ class Outcome:
 
 
 def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
-    """Compare one sample of a run with the same sample of another run (ReportError if it is none).
-
-    Raises SettingsError if it is the same, or nothing is compared: the rule would hold whatever happens.
-    """
+    """Compare a sample of two runs; SettingsError if nothing is compared, as the rule would always hold."""
     if run.folder != Path() and rule.run.resolve() == run.folder.resolve():
         raise SettingsError(f"{rule.run} is the run itself; name another run")
     before = read_for_comparison(rule.run)
