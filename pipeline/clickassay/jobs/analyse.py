@@ -47,14 +47,8 @@ from clickassay.jobs.strata import (
     split_users,
     unjudged_table,
 )
+from clickassay.judgments import prepare
 from clickassay.judgments.ips import bias_table
-from clickassay.judgments.prepare import (
-    Judgments,
-    check_labels,
-    check_markets,
-    judged_queries,
-    prepare_judgments,
-)
 from clickassay.judgments.relevance import refuse_own_clicks, with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, named_click, signal_of
@@ -75,7 +69,7 @@ def analyse(table: PatternTable, sources: Sources, settings: Settings, progress:
 
 def analyse_tables(
     table: StagedTable, inputs: Inputs, settings: Settings, progress: Progress
-) -> tuple[Frames, Judgments]:
+) -> tuple[Frames, prepare.Judgments]:
     """Compute the tables of `analyse`, rows in any order, and the usable judgments, from open inputs.
 
     Raises InputError if a check of the log's health says that it is no use to go on.
@@ -85,8 +79,8 @@ def analyse_tables(
     attributes = None if inputs.queries is None else inputs.queries.rows
     rows, by_market = inputs.graded().rows, inputs.graded().by_market
     graded, judged = (
-        prepare_judgments(rows, queries, settings, by_market=by_market),
-        judged_queries(rows, by_market=by_market),
+        prepare.prepare_judgments(rows, queries, settings, by_market=by_market),
+        prepare.judged_queries(rows, by_market=by_market),
     )
     check_judged(table, judged)
     progress(Event("reading the pattern table"))
@@ -144,14 +138,14 @@ def _checked(
     check_depths(table, settings.depth)
     settings = with_log_settings(table, settings)
     queries = pl.concat(table.queries)
-    check_labels("searches", queries, settings)
-    check_markets(queries["market"])
+    prepare.check_labels("searches", queries, settings)
+    prepare.check_markets(queries["market"])
     return measures, queries, settings
 
 
 def _judges_of(
-    inputs: Inputs, graded: Judgments, split: UserSplit, settings: Settings
-) -> tuple[Judgments, Judgments]:
+    inputs: Inputs, graded: prepare.Judgments, split: UserSplit, settings: Settings
+) -> tuple[prepare.Judgments, prepare.Judgments]:
     """Return the judgments that were given, and all: with the judge that clicks make, if one is asked for."""
     lists = (split.evaluation, split.fitting)
     refuse_own_clicks(inputs.graded().rows, lists, normalise_urls=settings.normalise_urls)

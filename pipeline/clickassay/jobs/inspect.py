@@ -40,14 +40,8 @@ from clickassay.inputs.text import detect
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import impressions, made_halves, opened
 from clickassay.jobs.project import tests_told
+from clickassay.judgments import prepare
 from clickassay.judgments.join import clicks_by_position, results_shown
-from clickassay.judgments.prepare import (
-    Judgments,
-    check_labels,
-    check_markets,
-    judged_queries,
-    prepare_judgments,
-)
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.sql.steps import FIRST_MS, end_of_times
@@ -211,9 +205,9 @@ def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
     if not rows.height:
         return ("judgments: the files contain no rows",)
     try:
-        check_labels("judgments", rows, settings)
-        queries = judged_queries(rows, by_market=by_market)
-        prepare_judgments(rows, queries, settings, by_market=by_market)
+        prepare.check_labels("judgments", rows, settings)
+        queries = prepare.judged_queries(rows, by_market=by_market)
+        prepare.prepare_judgments(rows, queries, settings, by_market=by_market)
     except ClickassayError as error:
         return (str(error),)
     return ()
@@ -315,19 +309,19 @@ def _counted(
     try:
         with files_named(log.searches, log.clicks):
             check_log(funnel, settings.max_rejected)
-        check_labels("searches", queries, settings)
-        check_markets(queries["market"])
+        prepare.check_labels("searches", queries, settings)
+        prepare.check_markets(queries["market"])
     except ClickassayError as error:
         problems.append(str(error))
     judged: list[JudgedFacts] = []
-    usable: tuple[Judgments, pl.DataFrame] | None = None
+    usable: tuple[prepare.Judgments, pl.DataFrame] | None = None
     if judgments is not None and lists.configurations.height:
         rows, by_market = collected(judgments), "market" in judgments.columns
         judged = _judged(lists, queries, table.stored_depth, rows, settings, by_market=by_market)
         try:
-            check_labels("judgments", rows, settings)
-            graded = prepare_judgments(rows, queries, settings, by_market=by_market)
-            usable = graded, judged_queries(rows, by_market=by_market)
+            prepare.check_labels("judgments", rows, settings)
+            graded = prepare.prepare_judgments(rows, queries, settings, by_market=by_market)
+            usable = graded, prepare.judged_queries(rows, by_market=by_market)
             funnel = pl.concat([funnel, graded.funnel])
             problems += _nothing_to_measure(judged, settings)
         except ClickassayError as error:
@@ -402,7 +396,7 @@ def _judged(
     """Return how much of the lists shown is judged, by any judge and whatever the grade."""
     lenient = settings.model_copy(update={"max_rejected": 1.0, "conflicts": "max"})
     any_grade = pl.when(pl.col("grade").is_not_null()).then(0).alias("grade")
-    graded = prepare_judgments(rows.with_columns(any_grade), queries, lenient, by_market=by_market)
+    graded = prepare.prepare_judgments(rows.with_columns(any_grade), queries, lenient, by_market=by_market)
     key = (*graded.query_key, "url")
     pairs = graded.grades.select(key).unique().with_columns(is_judged=pl.lit(True))
     known = lists.configurations.select("market", "query", "results", "sessions")

@@ -2,20 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import (
-    CAUTION,
-    CLICK,
-    DEPTH,
-    INTERVAL,
-    MARKET,
-    N_CONFIGURATIONS,
-    N_QUERIES,
-    N_SESSIONS,
-    QUERY,
-    REASON,
-    SAMPLE,
-    with_interval,
-)
+from clickassay.core.contracts import columns
 from clickassay.core.contracts.form import Column, Table
 
 _MODEL = Column("model", pl.String, "short name of the click model")
@@ -25,8 +12,8 @@ CLICK_MODELS = Table(
     "click_models",
     "one row per market, depth and click model: how well it predicts clicks that it was not fitted on",
     ("market", "depth", "model"),
-    MARKET,
-    DEPTH,
+    columns.MARKET,
+    columns.DEPTH,
     _MODEL,
     Column("n_parameters", pl.Int64, "fitted numbers"),
     Column("rounds", pl.Int32, "rounds of expectation maximisation; 0 for closed forms"),
@@ -44,8 +31,8 @@ CLICK_POSITIONS = Table(
     "click_positions",
     "one row per market, depth, click model and position",
     ("market", "depth", "model", "position"),
-    MARKET,
-    DEPTH,
+    columns.MARKET,
+    columns.DEPTH,
     _MODEL,
     _POSITION,
     Column("perplexity", pl.Float64, "on sessions not used for fitting; null where nothing is shown"),
@@ -56,21 +43,25 @@ CLICK_HELD_OUT = Table(
     "click_held_out",
     "one row per market, depth, click metric and click model: how well it predicts rankings held out",
     ("market", "depth", "click_metric", "model"),
-    MARKET,
-    DEPTH,
-    CLICK,
+    columns.MARKET,
+    columns.DEPTH,
+    columns.CLICK,
     Column("model", pl.String, "short name of the click model; `choice`: the one other queries choose"),
-    *with_interval("correlation", "of predicted and observed means within queries; -1..1"),
-    *with_interval("slope", "rise of observed means where predicted ones rise by 1; 1 = as predicted"),
-    *with_interval("in_order", "share of pairs of rankings of a query that are predicted in order; 0..1"),
-    *with_interval("behind", "correlation of the best model less this one's"),
+    *columns.with_interval("correlation", "of predicted and observed means within queries; -1..1"),
+    *columns.with_interval(
+        "slope", "rise of observed means where predicted ones rise by 1; 1 = as predicted"
+    ),
+    *columns.with_interval(
+        "in_order", "share of pairs of rankings of a query that are predicted in order; 0..1"
+    ),
+    *columns.with_interval("behind", "correlation of the best model less this one's"),
     Column("attainable", pl.Float64, "correlation that an exact prediction would have; 0..1"),
     Column("noise", pl.Float64, "part of the variance between rankings that is noise of their sessions"),
     Column("is_best", pl.Boolean, "whether its correlation is the highest, and the log can tell"),
     Column("as_good", pl.Boolean, "the best, or not significantly behind it"),
-    N_QUERIES,
-    N_CONFIGURATIONS,
-    N_SESSIONS,
+    columns.N_QUERIES,
+    columns.N_CONFIGURATIONS,
+    columns.N_SESSIONS,
     Column("reason", pl.String, "why the log cannot tell which model it supports; null if it can"),
 )
 
@@ -78,21 +69,21 @@ CLICK_CALIBRATION = Table(
     "click_calibration",
     "one row per market, depth and tenth of the rankings held out, by what the best model predicts of them",
     ("market", "depth", "click_metric", "tenth"),
-    MARKET,
-    DEPTH,
-    CLICK,
+    columns.MARKET,
+    columns.DEPTH,
+    columns.CLICK,
     Column("model", pl.String, "short name of the model of highest correlation"),
     Column("tenth", pl.Int8, "1 = lowest predictions"),
     Column("predicted", pl.Float64, "mean prediction, less that of the query's other rankings held out"),
     Column("observed", pl.Float64, "mean over sessions, likewise"),
-    N_CONFIGURATIONS,
+    columns.N_CONFIGURATIONS,
 )
 
 POSITION_BIAS = Table(
     "position_bias",
     "one row per market, half of the users and position: only if IPS is asked for",
     ("market", "users", "position"),
-    MARKET,
+    columns.MARKET,
     Column("users", pl.String, "even or odd folds, whose clicks tell it"),
     _POSITION,
     Column("examination", pl.Float64, "relative to the first position; null where clicks do not tell"),
@@ -107,8 +98,8 @@ CLICK_DOCUMENTS = Table(
     "click_documents",
     "one row per market, query and URL that was shown",
     ("market", "query", "url"),
-    MARKET,
-    QUERY,
+    columns.MARKET,
+    columns.QUERY,
     Column("url", pl.String, "normalised URL"),
     Column("impressions", pl.Int64, "sessions that showed it"),
     Column("clicks", pl.Int64, "sessions that clicked it"),
@@ -120,8 +111,8 @@ CLICK_JUDGMENTS = Table(
     "click_judgments",
     "one row per market, query and URL that enough sessions showed",
     ("market", "query", "url"),
-    MARKET,
-    QUERY,
+    columns.MARKET,
+    columns.QUERY,
     Column("url", pl.String, "normalised URL"),
     Column("grade", pl.Int8, "number of the cuts that `relevance` reaches; null without cuts"),
     Column("relevance", pl.Float64, "what clicks say of it: of COEC clicks / expected clicks, else 0..1"),
@@ -129,7 +120,7 @@ CLICK_JUDGMENTS = Table(
     Column("ci_high", pl.Float64, "upper end; null without interval"),
     Column("sessions", pl.Int64, "sessions that showed it"),
     Column("clicks", pl.Int64, "sessions that clicked it"),
-    CAUTION,
+    columns.CAUTION,
 )
 
 CLICK_PARAMETERS = Table(
@@ -146,15 +137,15 @@ CLICK_GRADES = Table(
     "click_grades",
     "one row per market, depth, judge, click model and grade: how users react to a grade",
     ("market", "depth", "judge", "model", "grade"),
-    *SAMPLE,
+    *columns.SAMPLE,
     Column("model", pl.String, "short name of the click model, fitted on grades instead of documents"),
     Column("grade", pl.Int8, "grade of the results; 0..g_max"),
     Column("attraction", pl.Float64, "chance of a click on an examined result of the grade; 0..1"),
     Column("relevance", pl.Float64, "chance that such a result gives what was sought; 0..1"),
-    *INTERVAL,
+    *columns.INTERVAL,
     Column("assumed", pl.Float64, "R(g), as ERR and RBP assume; 0..1"),
     Column("impressions", pl.Int64, "sessions that showed it, once for each result of the grade"),
-    REASON,
+    columns.REASON,
 )
 
 
@@ -172,9 +163,9 @@ CASCADE_EFFECTS = Table(
     "cascade_effects",
     "one row per market, depth, judge and rank: a result that loses its clicks under a better one",
     ("market", "depth", "judge", "rank"),
-    *SAMPLE,
+    *columns.SAMPLE,
     Column("rank", pl.Int32, "1 = largest min_excess_ctr_ratio; at most 20, each of another query"),
-    QUERY,
+    columns.QUERY,
     Column("url", pl.String, "normalised URL of the result"),
     Column("grade", pl.Int8, "its grade; 0..g_max"),
     *_place("alone", "where no result above it has a higher grade"),

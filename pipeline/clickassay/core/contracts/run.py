@@ -2,13 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.clicks import (
-    CASCADE_EFFECTS,
-    CLICK_GRADES,
-    CLICK_MODELS,
-    CLICK_POSITIONS,
-    POSITION_BIAS,
-)
+from clickassay.core.contracts import clicks
 from clickassay.core.contracts.columns import MARKET, N_CONFIGURATIONS, N_QUERIES, N_SESSIONS, QUERY, SAMPLE
 from clickassay.core.contracts.conventions import CONVENTIONS
 from clickassay.core.contracts.correlation import (
@@ -95,9 +89,9 @@ RUN_QUERIES = Table(
 ANALYSED_TABLES = (
     STATISTICS, FUNNEL, HEALTH_CHECKS, CONFIGURATIONS, PATTERNS, SHOWN, SIGNALS, OUTCOMES,
     RUN_QUERIES, CORRELATIONS, DIFFERENCES, DRAWS, COMPARISONS, DIFFERENCE_COMPARISONS,
-    WITHIN, WITHIN_COMPARISONS, INFLUENCE, WITHIN_INFLUENCE, CASCADE_EFFECTS,
+    WITHIN, WITHIN_COMPARISONS, INFLUENCE, WITHIN_INFLUENCE, clicks.CASCADE_EFFECTS,
     AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS,
-    CLICK_MODELS, CLICK_POSITIONS, CLICK_GRADES, POSITION_BIAS,
+    clicks.CLICK_MODELS, clicks.CLICK_POSITIONS, clicks.CLICK_GRADES, clicks.POSITION_BIAS,
     UNJUDGED, NEXT_JUDGMENTS, CONVENTIONS,
 )  # fmt: skip
 """The tables of a run that come from its log and its judgments."""

@@ -17,13 +17,7 @@ from clickassay.core.text.words import plural
 from clickassay.inputs import columns
 from clickassay.inputs.columns import arrow_schema
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    JUDGMENTS,
-    Imported,
-    distinct_judgments,
-    importing,
-    unmapped_prefix,
-)
+from clickassay.inputs.importers import base
 from clickassay.inputs.importers.ratings import OF_TOPICS, JudgmentFile, ReadOptions, read_judgment_file
 from clickassay.inputs.text.grades import (
     NOT_JUDGED,
@@ -80,7 +74,7 @@ def import_judgments(
     read_options: ReadOptions | None = None,
     rating_options: RatingOptions | None = None,
     progress: Progress = silent,
-) -> Imported:
+) -> base.Imported:
     """Translate ratings of other tools, in one layout or several, into ``judgments.parquet``.
 
     Raises InputError if a file is missing or broken, or its ratings are no grades and there is no grade map;
@@ -105,13 +99,13 @@ def import_judgments(
         )
     maps = _grade_maps(options, len(files))
     inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
-    with importing(out, {**inputs, "query_map": options.query_map}, _COUNTS, progress) as folder:
+    with base.importing(out, {**inputs, "query_map": options.query_map}, _COUNTS, progress) as folder:
         read = [read_judgment_file(file, reading, folder.counts, progress=progress) for file in files]
         names = _topic_queries(read, reading, options, progress)
         graded = list(_grade_ratings(read, names, maps, options, folder.counts))
         rows = combine_raters(graded, options.raters or "each", folder.counts)
         every = [(row.query, row.url, row.grade, row.judge) for row in rows]
-        kept = every if options.repeats else distinct_judgments(every, folder.counts)
+        kept = every if options.repeats else base.distinct_judgments(every, folder.counts)
         if options.conflicts == "max":
             best: dict[tuple[str, str, str | None], int] = {}
             for query, url, grade, judge in kept:
@@ -120,7 +114,7 @@ def import_judgments(
         folder.counts["judgments"] = len(kept)
         folder.counts["queries"] = len({query for query, *_ in kept})
         by_judge = any(judge is not None for *_, judge in kept)
-        with folder.table("judgments", BY_JUDGE if by_judge else JUDGMENTS) as writer:
+        with folder.table("judgments", BY_JUDGE if by_judge else base.JUDGMENTS) as writer:
             for row in kept:
                 writer.add(*(row if by_judge else row[:3]))
         settings = {
@@ -252,7 +246,7 @@ def _query_names(
     missing = times.keys() - names.keys()
     counts["topics_not_in_file"] += len(missing)
     counts["ratings_of_topics_not_in_file"] += sum(times[topic] for topic in missing)
-    prefix = unmapped_prefix(names.values())
+    prefix = base.unmapped_prefix(names.values())
     return {topic: names.get(topic, prefix + topic) for topic in times}
 
 

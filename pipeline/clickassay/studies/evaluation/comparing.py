@@ -15,13 +15,7 @@ from clickassay.correlation.weighted import ROUNDING
 from clickassay.findings.ranking import groups, letters
 from clickassay.inputs.normalise import normalise_query
 from clickassay.metrics.definition import Measure
-from clickassay.studies.evaluation.forms import (
-    CLASS_COMPARISONS,
-    CLASS_MEANS,
-    COMPARISONS,
-    LEADERBOARD,
-    in_form,
-)
+from clickassay.studies.evaluation import forms
 
 RESAMPLES = 10_000
 """Draws of signs in the randomisation test."""
@@ -56,7 +50,7 @@ def comparison_table(
     drawn `RESAMPLES` times, by `seed`). `p_holm` is `p_value` corrected for all rows of the table (Holm
     1979). There is no t test with fewer than two queries, or where all differences are equal.
     """
-    rows = [COMPARISONS.empty()]
+    rows = [forms.COMPARISONS.empty()]
     for number, (one, two) in enumerate(pairs_of_runs(values, baseline)):
         apart = values[two] - values[one]
         columns = _differences(names, apart) | {
@@ -64,7 +58,7 @@ def comparison_table(
             "better": (apart > 0).sum(axis=0), "worse": (apart < 0).sum(axis=0),
             "equal": len(apart) - (apart > 0).sum(axis=0) - (apart < 0).sum(axis=0),
         }  # fmt: skip
-        rows.append(_in(COMPARISONS, columns, baseline=one, run=two))
+        rows.append(_in(forms.COMPARISONS, columns, baseline=one, run=two))
     return _with_holm(rows)
 
 
@@ -78,7 +72,7 @@ def _differences(names: Sequence[str], apart: Floats) -> dict[str, object]:
 
 def _in(table: Table, columns: Mapping[str, object], **same: object) -> pl.DataFrame:
     frame = pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return in_form(table, frame.with_columns(**{name: pl.lit(value) for name, value in same.items()}))
+    return forms.in_form(table, frame.with_columns(**{name: pl.lit(value) for name, value in same.items()}))
 
 
 def _with_holm(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -116,7 +110,7 @@ def leaderboard(measures: Sequence[Measure], means: pl.DataFrame, comparisons: p
     Returns rows of LEADERBOARD; none with fewer than `FEWEST` runs.
     """
     if means["run"].n_unique() < FEWEST:
-        return LEADERBOARD.empty()
+        return forms.LEADERBOARD.empty()
     frames = []
     for measure in measures:
         own = means.filter(measure=str(measure)).sort(
@@ -134,7 +128,7 @@ def leaderboard(measures: Sequence[Measure], means: pl.DataFrame, comparisons: p
             p_best=pl.Series(best, dtype=pl.Float64),
             group=pl.Series([lettered[run] for run in runs], dtype=pl.String),
         )
-        frames.append(in_form(LEADERBOARD, frame))
+        frames.append(forms.in_form(forms.LEADERBOARD, frame))
     return pl.concat(frames)
 
 
@@ -165,7 +159,7 @@ def by_class(
     """
     names = [str(one) for one in measures]
     ends = np.array([(one.metric.low, one.metric.high) for one in measures], np.float64).T
-    means, pairs = [CLASS_MEANS.empty()], [CLASS_COMPARISONS.empty()]
+    means, pairs = [forms.CLASS_MEANS.empty()], [forms.CLASS_COMPARISONS.empty()]
     ours = pl.DataFrame({"query": [normalise_query(query) for query in queries]})
     joined = ours.join(classes, on="query", how="left", maintain_order="left").fill_null(UNKNOWN)
     every = [(name, part) for name in joined.columns[1:] for part in joined[name].unique().sort()]
@@ -175,8 +169,8 @@ def by_class(
         for run, own in values.items():
             mean, low, high = mean_with_interval(own[rows], *ends)
             columns: dict[str, object] = {"measure": names, "mean": mean, "ci_low": low, "ci_high": high}
-            means.append(_in(CLASS_MEANS, columns, run=run, **same))
+            means.append(_in(forms.CLASS_MEANS, columns, run=run, **same))
         for one, two in pairs_of_runs(values, baseline):
             columns = _differences(names, (values[two] - values[one])[rows])
-            pairs.append(_in(CLASS_COMPARISONS, columns, baseline=one, run=two, **same))
+            pairs.append(_in(forms.CLASS_COMPARISONS, columns, baseline=one, run=two, **same))
     return pl.concat(means), _with_holm(pairs)
