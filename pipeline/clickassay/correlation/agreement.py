@@ -53,9 +53,6 @@ def _unscaled(scaled: Floats, ranges: Floats) -> Floats:
     return np.where(np.isinf(low), scaled, middle)
 
 
-# ---- judges of a run -------------------------------------------------------------------------------
-
-
 MEASURES = {
     "equal": "share of results with the same grade",
     "kappa": "Cohen's kappa",
@@ -239,9 +236,6 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
         n_sessions=int(sessions.sum()),
     )
     return JUDGE_COMPARISONS.canonical(frame.with_columns(pl.col(pl.Float64).fill_nan(None), **same))
-
-
-# ---- other measures --------------------------------------------------------------------------------
 
 
 def coincidences(tables: Floats, size: int) -> Floats:

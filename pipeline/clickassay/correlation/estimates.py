@@ -104,9 +104,6 @@ def _fisher(correlations: Floats) -> Floats:
     return np.arctanh(np.where(np.abs(correlations) < 1 - PERFECT, correlations, np.nan))
 
 
-# ---- means -----------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Level:
     """The mean of a metric over sessions; NaN ends where a query cannot be left out."""

@@ -126,9 +126,6 @@ def _own_upper(lead: Lead) -> float:
     return math.inf if lead.estimate.high is None else lead.estimate.high
 
 
-# ---- a metric in use ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Challenge:
     """All other metrics and baselines against the metric in use, by one click metric."""
@@ -217,9 +214,6 @@ def _kept(first: Challenge, by_others: Mapping[str, tuple[str, ...]]) -> Decisio
         "cannot_say", subject=strongest, other=first.current, lead=own, by_others=by_others,
         bound=None if math.isinf(bound) else bound,
     )  # fmt: skip
-
-
-# ---- no metric in use -----------------------------------------------------------------------------
 
 
 def _without_current(verdict: Verdict, margin: float) -> Decision:

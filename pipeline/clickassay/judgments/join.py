@@ -15,8 +15,6 @@ from clickassay.patterns.digests import configuration_ids
 from clickassay.patterns.lists import LogLists, NumberedResults
 from clickassay.patterns.sums import WordLayout, counted, packed_days, unpacked_days
 
-# ---- results of lists ------------------------------------------------------------------------------
-
 
 def results_shown(lists: pl.DataFrame, deepest: int) -> pl.DataFrame:
     """Return one row per result down to `deepest`, none of an empty list.

@@ -161,9 +161,6 @@ def _rank_queries(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.Dat
     return pl.concat(ranked)
 
 
-# ---- too few judgments -----------------------------------------------------------------------------
-
-
 MOST_NAMED = 5
 """Queries that the message names; the table has `MAX_QUERIES`."""
 

@@ -17,9 +17,6 @@ from clickassay.metrics.editorial import EDITORIAL, PLAIN, Grades
 from clickassay.metrics.names import parse, without_aliases
 from clickassay.metrics.ranked import RANKED
 
-# ---- click models ----------------------------------------------------------------------------------
-
-
 CLICK_MODELS = "click_models"
 """Name of the array in `Metric.needs` that has the fitted models."""
 

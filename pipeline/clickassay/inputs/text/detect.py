@@ -130,9 +130,6 @@ def _recognised(file: Path, layout: Layout, problem: str, head: tuple[str, ...])
     return Recognised(layout, command, head, problem)
 
 
-# ---- tables ----------------------------------------------------------------------------------------
-
-
 def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, str]:
     """Return the layout of a table (parquet, csv, tsv, json or document), and why a run would not read it."""
     canonical = _canonical({name.strip() for name in names})
@@ -179,9 +176,6 @@ def _unread_by_runs(file: Path, form: str) -> str:
         return f"a run reads one object per line: convert it, jq -c '.[]' {given} > {file.stem}.jsonl"
     ending = {"parquet": ".parquet", "csv": ".csv", "tsv": ".tsv", "json": ".jsonl"}[form]
     return f"a run recognises a table by the ending of its name: rename it to {file.stem}{ending}"
-
-
-# ---- text ------------------------------------------------------------------------------------------
 
 
 def _of_text(file: Path, lines: Sequence[str]) -> tuple[Layout, str]:
@@ -241,9 +235,6 @@ def _first_object(text: str) -> tuple[str, dict[str, object]]:
         return "json", {}
     by_line = start == 0 and "\n" not in text[:end].strip()
     return ("json" if by_line else "document"), (value if isinstance(value, dict) else {})
-
-
-# ---- lines without a header --------------------------------------------------------------------------
 
 
 def _mostly(pattern: str, *, comments: str | None = None) -> Callable[[Sequence[str]], bool]:

@@ -160,9 +160,6 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[tabl
     )  # fmt: skip
 
 
-# ---- within queries -----------------------------------------------------------------------------
-
-
 def _picked(row: Mapping[str, Any]) -> tables.Share:
     ends = (row["correlation"], row["ci_low"], row["ci_high"])
     return tables.Share(*(None if one is None else prefers_the_same(one) for one in ends))

@@ -158,9 +158,6 @@ def good_section(run: Run) -> model.Section:
     )  # fmt: skip
 
 
-# ---- baselines ----------------------------------------------------------------------------------
-
-
 ORDER_BLIND = BASELINES[0]
 BASELINE_HEADS = (
     *(capital(BASELINE_MEANINGS[name]) for name in BASELINES),

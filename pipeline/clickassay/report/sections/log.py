@@ -177,9 +177,6 @@ SIZES = (
 )  # fmt: skip
 
 
-# ---- sizes --------------------------------------------------------------------------------------
-
-
 def data_line(run: Run) -> str:
     """Return the sizes of the data as one sentence."""
     whole = run.frames["funnel"].filter(pl.col("step").is_in(WHOLE), depth=0)

@@ -154,9 +154,6 @@ def _reading(run: Run, own: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
     return (*second_finding(claim).reading, *noise, simulation)
 
 
-# ---- the draws ----------------------------------------------------------------------------------
-
-
 N_BINS = 30
 """Bins along each side of a histogram."""
 

@@ -165,9 +165,6 @@ def _section_part(section: Section) -> Markup:
     return Markup("\n\n".join(parts) + "\n")  # noqa: S704 - every text is escaped
 
 
-# ---- files --------------------------------------------------------------------------------------
-
-
 def write_text(path: Path, text: str) -> None:
     """Write a text as UTF-8 with the line ends that it has."""
     path.write_bytes(text.encode("utf-8"))

@@ -41,9 +41,6 @@ def cell_text(cell: Cell, interval: Callable[[Estimate | Share], str] | None = N
     return "" if cell is None else visible(cell, limit=2_000)
 
 
-# ---- plain rows -------------------------------------------------------------------------
-
-
 def plain_rows(table: ReportTable) -> list[list[str]]:
     """Return heads and rows as text with plain minus signs; groups and heads of several columns first."""
     rows = [
@@ -55,9 +52,6 @@ def plain_rows(table: ReportTable) -> list[list[str]]:
     plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
     start = 0 if table.grouped else 1
     return [row[start:] for row in ([table.group_head, table.name_head, *heads], *plain)]
-
-
-# ---- HTML ---------------------------------------------------------------------------------------
 
 
 def html_table(table: ReportTable) -> Markup:
@@ -126,9 +120,6 @@ def _html_row(table: ReportTable, row: Row, name: str, sides: Sequence[str]) -> 
     yield "</tr>"
 
 
-# ---- Markdown -----------------------------------------------------------------------------------
-
-
 def markdown_rows(table: ReportTable) -> list[list[str]]:
     """Return head, rule and rows of a pipe table, every cell escaped; group headings are bold rows."""
     body: list[list[str]] = []
@@ -145,9 +136,6 @@ def markdown_rows(table: ReportTable) -> list[list[str]]:
 def markdown_table(table: ReportTable) -> str:
     """Return the pipe table, every cell escaped."""
     return "\n".join("| " + " | ".join(cells) + " |" for cells in markdown_rows(table))
-
-
-# ---- LaTeX --------------------------------------------------------------------------------------
 
 
 RULE = r"\midrule\addlinespace[2.5pt]"

@@ -113,9 +113,6 @@ def _padded(ranking: RankedDocuments, queries: Integers, nothing: int) -> Intege
     return np.where(inside, ranking.documents[np.where(inside, starts[:, None] + steps, 0)], nothing)
 
 
-# ---- moments of performance ---------------------------------------------------------------------------
-
-
 MEASURES = ("ERR", "DCG")
 
 ROUNDING = 1e-13

@@ -118,15 +118,9 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
     )
 
 
-# ---- sizes --------------------------------------------------------------------------------------------
-
-
 def _size(run: Run, key: SampleKey, names: tuple[str, ...], *, column: str) -> RunQuantity:  # noqa: ARG001
     rows = key.rows(run.tables[STATISTICS.name])
     return RunQuantity(float(rows[column][0]), is_exact=True)
-
-
-# ---- means and correlations ---------------------------------------------------------------------------
 
 
 def _editorial(run: Run, name: str) -> str:
