@@ -23,7 +23,8 @@ from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.patterns import ARM_OUTCOMES, ARM_PATTERNS, ARM_USERS, ARMS
 from clickassay.core.seeds import child
 from clickassay.core.settings.of_tests import DeclaredTest
-from clickassay.patterns.arms import CLICK, USERS_KEPT, ArmTables
+from clickassay.patterns.arms import CLICK, ArmTables
+from clickassay.patterns.table import USERS_KEPT
 from clickassay.studies.experiments.arms import Rankings
 from clickassay.studies.experiments.checks import SURE, sample_ratio
 from clickassay.studies.experiments.effects import Effects, by_days, by_queries

@@ -82,7 +82,7 @@ def agreement(names: tuple[str, str], pair: pl.DataFrame, size: int) -> pl.DataF
       Cohen's kappa (1960) and its weighted forms (1968) are null where all grades are one and the same.
     """
     tables = tables_by_unit(pair[unit_column(pair)], pair["grade_a"], pair["grade_b"], size)
-    measured = with_intervals(tables, lambda sums: all_measures(sums, size), _ranges(tuple(MEASURES)))
+    measured = with_intervals(tables, lambda sums: all_measures(sums, size), ranges_of(tuple(MEASURES)))
     return _measured(names, tuple(MEASURES), measured, (len(tables), pair.height, pair["query"].n_unique()))
 
 
@@ -100,12 +100,13 @@ def agreement_of_all(grades: pl.DataFrame, size: int) -> pl.DataFrame:
     units, weight = int(unit.max()) + 1, 1 / (paired["m"].to_numpy() - 1)
     counted = np.bincount(unit * size**2 + cell, weights=weight, minlength=units * size**2)
     tables = counted.reshape(units, -1).astype(np.float64)
-    measured = with_intervals(tables, lambda sums: alphas(sums, size), _ranges(ALPHAS))
+    measured = with_intervals(tables, lambda sums: alphas(sums, size), ranges_of(ALPHAS))
     results = several.select("query", "url").n_unique()
     return _measured((EVERY, EVERY), ALPHAS, measured, (units, results, several["query"].n_unique()))
 
 
-def _ranges(measures: tuple[str, ...]) -> Floats:
+def ranges_of(measures: tuple[str, ...]) -> Floats:
+    """Return (2, E) least and largest values of measures."""
     return np.array([_RANGES.get(name, (-1, 1)) for name in measures], np.float64).T
 
 
