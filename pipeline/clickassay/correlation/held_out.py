@@ -29,6 +29,8 @@ from clickassay.core.errors import ClickModelError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import sums_by_unit
 from clickassay.correlation.uncertainty.intervals import (
+    ALPHA,
+    CONFIDENCE,
     Deviations,
     Spread,
     difference_interval,
@@ -37,6 +39,9 @@ from clickassay.correlation.uncertainty.intervals import (
 )
 from clickassay.correlation.weighted import precision_weights, without_rounding
 from clickassay.metrics.clicks import CLICK_METRICS, SIGNAL_METRICS, click_values
+
+HELD_OUT = 0.25
+"""Share of the lists, or sessions, that are held out."""
 
 SPLITS = 10
 """How often lists are held out."""
@@ -69,7 +74,6 @@ class Terms(NamedTuple):
     observed: Floats  # (..., C) of w o².
     noise: Floats  # (..., C) what the sessions of a list add to that by chance.
     pairs: Floats  # (..., C) of the weights of pairs.
-    shows: Floats  # (..., 1) clicks and skips.
 
     @property
     def correlations(self) -> Floats:
@@ -90,11 +94,6 @@ class Terms(NamedTuple):
     def real(self) -> Floats:
         """(..., C) the part of what is observed that is no noise; below 0 by chance."""
         return 1 - _over(self.noise, self.observed)
-
-    @property
-    def surprise(self) -> Floats:
-        """(..., M) bits of surprise a click or skip."""
-        return _over(self.bits, self.shows)
 
 
 def _over(above: Floats, below: Floats) -> Floats:
@@ -120,7 +119,7 @@ class HeldOut:
     def terms(self, sums: Floats) -> Terms:
         """Return the terms of (..., K) sums."""
         m, c = len(self.models), len(PREDICTED)
-        parts = np.split(sums, np.cumsum([m * c, m * c, m * c, m, c, c, c]), axis=-1)
+        parts = np.split(sums, np.cumsum([m * c, m * c, m * c, m, c, c]), axis=-1)
         by_model = [part.reshape(*sums.shape[:-1], m, c) for part in parts[:3]]
         return Terms(*by_model, *parts[3:])
 
@@ -185,12 +184,12 @@ class _Held:
         in_order = self._paired(o, (1 + agree) / 2)
         return self.summed(p * o), self.summed(p * predicted), in_order, self.summed(bits[None])
 
-    def of_log(self, observed: Floats, variances: Floats, shows: Ints) -> tuple[Floats, ...]:
-        """Return the (G, C) or (G, 1) terms of the log; `variances` are those of means over sessions."""
+    def of_log(self, observed: Floats, variances: Floats) -> tuple[Floats, ...]:
+        """Return the (G, C) terms of the log; `variances` are those of means over sessions."""
         own = self.weights * (1 - self.weights / self.summed(self.weights)[self.group])
         pairs = self._paired(observed, np.ones((len(observed), len(self.left))))
         squares = self.summed(self.weights * observed**2)
-        return squares, self.summed(own * variances), pairs, self.summed(shows[None].astype(np.float64))
+        return squares, self.summed(own * variances), pairs
 
     def _differences(self, values: Floats) -> Floats:
         return np.asarray(values[:, self.left] - values[:, self.right])
@@ -256,8 +255,7 @@ def held_out(
             points[number, held.rows] += predicted[at]
         points[-1, held.rows] += observed[at]
         times += is_held
-        shows = lists.log.shown[held.rows].sum(axis=1) * lists.sessions[held.rows]
-        of_log = held.of_log(observed, variances[:, held.rows] / lists.sessions[held.rows], shows)
+        of_log = held.of_log(observed, variances[:, held.rows] / lists.sessions[held.rows])
         by_term = [part for parts in zip(*models, strict=True) for part in parts]
         total = total + np.concatenate([*by_term, *of_log], axis=1)
     texts = [text for _, text in lists.queries]
@@ -364,7 +362,11 @@ def _numbers(held: HeldOut) -> Predictions:
 
 
 def _interval(
-    held: HeldOut, statistic: Callable[[Terms], Floats], *, is_correlation: bool = False
+    held: HeldOut,
+    statistic: Callable[[Terms], Floats],
+    *,
+    is_correlation: bool = False,
+    confidence: float = CONFIDENCE,
 ) -> QueryInterval:
     """Return values with their intervals: queries are left out in turn; of correlations by Fisher's scale."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -373,8 +375,41 @@ def _interval(
         for without in left_out(held.values, lambda sums: scale(statistic(held.terms(sums)))):
             deviations.add(without - scale(value))
         spread: Spread = deviations.spread()
-        low, high = (fisher_interval if is_correlation else difference_interval)(value, spread)
+        low, high = (fisher_interval if is_correlation else difference_interval)(value, spread, confidence)
     return QueryInterval(value, low, high)
+
+
+# ---- the premise of IPS ----------------------------------------------------------------------------
+
+BY_POSITION, CASCADES = "PBM", ("CM", "DCM", "SDBN", "DBN", "CCM")
+"""The model whose users examine by position alone, and those whose users stop at what they found."""
+
+MOST_EXCESS = 0.005
+"""Clicks may surprise the first by so much more than one of the others, of its surprise, and not more."""
+
+
+def position_premise(held: HeldOut) -> str | None:
+    """Return why examination may depend on more than the position; None where it does not.
+
+    held: of the models `BY_POSITION` and `CASCADES`. What is compared is their surprise at clicks and skips
+    of lists held out, each position by itself; intervals hold for all `CASCADES` together (Bonferroni).
+    """
+    own, others = held.models.index(BY_POSITION), [held.models.index(name) for name in CASCADES]
+    excess = _interval(
+        held, lambda terms: 1 - terms.bits[..., others] / terms.bits[..., [own]],
+        confidence=1 - ALPHA / len(others),
+    )  # fmt: skip
+    worst = int(np.argmax(np.nan_to_num(excess.low, nan=-np.inf)))
+    if excess.low[worst] > 0:
+        return (
+            f"examination does not depend on the position alone: {CASCADES[worst]} predicts clicks on unseen "
+            f"rankings better than {BY_POSITION} (surprise lower by {excess.value[worst]:.1%}, simultaneous "
+            f"95% CI {excess.low[worst]:.1%} to {excess.high[worst]:.1%})"
+        )
+    unknown = support(held, np.random.default_rng(0)).reason
+    if unknown is None and not (excess.high <= MOST_EXCESS).all():
+        unknown = f"a model with a cascade may predict clicks on unseen rankings better than {BY_POSITION}"
+    return None if unknown is None else f"whether examination depends on position alone is unknown: {unknown}"
 
 
 # ---- as tables -------------------------------------------------------------------------------------

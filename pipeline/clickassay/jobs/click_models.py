@@ -47,6 +47,7 @@ from clickassay.core.records import SampleKey
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
 from clickassay.correlation.held_out import (
+    HELD_OUT,
     SPLITS,
     Support,
     calibration_table,
@@ -62,7 +63,6 @@ from clickassay.metrics.editorial import satisfaction
 from clickassay.patterns.places import Place, place_of
 from clickassay.report.model import Drawing
 
-HELD_OUT = 0.25
 FOLDS_TO_HOLD_OUT = 3
 """Fewest folds of users of which some are held out: of two, one would be half of the sessions."""
 

@@ -1,7 +1,7 @@
 """Clicks weighted by the inverse of examination (IPS): which results are clicked, wherever they stand."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,8 @@ class Biases:
     """
 
     by_market: Mapping[str, Mapping[str, PositionBias]]
+    # By market: why examination may depend on more than the position; None where it does not.
+    premises: Mapping[str, str | None] = field(default_factory=dict)
 
     def needed(self, market: str, parities: Iterable[int]) -> dict[int, PositionBias | None]:
         """Return for the folds 2 i and 2 i + 1 what the clicks of the other users tell."""
@@ -56,6 +58,8 @@ def position_biases(lists: Iterable[LogLists], depth: int) -> Biases:
 
 def bias_table(biases: Biases | None) -> pl.DataFrame:
     """Return the rows of `contracts.clicks.POSITION_BIAS`."""
+    if biases is None:
+        return POSITION_BIAS.empty()
     rows = [
         (
             market,
@@ -66,9 +70,9 @@ def bias_table(biases: Biases | None) -> pl.DataFrame:
             bias.pairs,
             bias.queries,
             bias.sessions,
-            bias.missing(place + 1),
+            bias.missing(place + 1) or biases.premises.get(market),
         )
-        for market, halves in ({} if biases is None else biases.by_market).items()
+        for market, halves in biases.by_market.items()
         for half, bias in halves.items()
         for place, (theta, error) in enumerate(zip(bias.examination, bias.errors, strict=True))
     ]
@@ -111,7 +115,7 @@ def _ips_of_market(judged: JudgedConfigurations, biases: Biases, market: str, de
     index, parities, masks, sessions = (rows[name].to_numpy().astype(np.int64) for name in rows.columns)
     needed = biases.needed(market, np.unique(parities).tolist())
     missing = {parity: ONE_HALF if bias is None else bias.missing(depth) for parity, bias in needed.items()}
-    reason = next((why for why in missing.values() if why is not None), None)
+    reason = next((why for why in (*missing.values(), biases.premises.get(market)) if why is not None), None)
     if reason is not None:
         return EstimatedClicks(np.zeros(size), np.full(size, np.nan), np.zeros((size, 0, 2)), reason)
     logs = np.zeros((2, depth))

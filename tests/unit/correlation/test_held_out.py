@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections import defaultdict
 from dataclasses import replace
 
@@ -14,10 +15,19 @@ from clickassay.click_models.cascade import CascadeModel
 from clickassay.click_models.catalogue import click_models
 from clickassay.click_models.click_log import ClickLog
 from clickassay.click_models.factorised import FactorisedModel
-from clickassay.click_models.held_out import drawn_lists, list_log, lists_to_compare
+from clickassay.click_models.held_out import drawn_lists, list_log, lists_to_compare, surprise
 from clickassay.core.errors import ClickModelError
 from clickassay.correlation import held_out as module
-from clickassay.correlation.held_out import PREDICTED, calibration_table, held_out, held_out_table, support
+from clickassay.correlation.held_out import (
+    BY_POSITION,
+    CASCADES,
+    PREDICTED,
+    calibration_table,
+    held_out,
+    held_out_table,
+    position_premise,
+    support,
+)
 from support.logs.click_oracle import product_probability
 from support.logs.drawn_clicks import simulate
 
@@ -276,6 +286,36 @@ def test_a_log_whose_rankings_differ_by_noise_alone_cannot_tell():
         for seed in range(12)
     ]
     assert sum(one is not None for one in refused) >= 11
+
+
+def premise_of(log):
+    kinds = click_models([BY_POSITION, *CASCADES])
+    return position_premise(held_out(log, kinds, splits=4, rng=np.random.default_rng(0), **QUICK))
+
+
+def test_examination_by_position_alone_is_told_from_a_cascade_and_from_nothing():
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 11])
+        assert premise_of(planted("PBM", 60, rng)) is None
+        told = premise_of(planted("DBN", 100, rng))
+        assert re.match(r"examination does not depend on the position alone: (SDBN|DBN|CCM) predicts", told)
+    told = premise_of(planted("PBM", 20, np.random.default_rng(12), sessions=20, spread=0.0))
+    assert told.startswith("whether examination depends on position alone is unknown: ")
+
+
+def test_surprise_is_that_of_plain_python():
+    log = planted("PBM", 3, np.random.default_rng(13), sessions=20)
+    lists, model = list_log(log), click_models(["PBM"])[0].fit(log, pseudo_count=1.0).model
+    found = surprise(model, lists, np.arange(len(lists.sessions)))
+    for shown, clicked in seen_of(log).items():
+        row = [tuple(one) for one in lists.log.lists].index(shown)
+        chances = [model.attraction[code] * model.examination[place, 0] for place, code in enumerate(shown)]
+        bits = -sum(
+            math.log2(chance if one else 1 - chance)
+            for clicks in clicked
+            for chance, one in zip(chances, clicks, strict=True)
+        )
+        assert found[row] == pytest.approx(bits)
 
 
 def test_the_choice_pays_for_itself():

@@ -228,8 +228,9 @@ def _relevance_sentences(run: Run, model: str, values: Mapping[int, Estimate]) -
 IPS_TITLE = "Clicks free of position bias (IPS)"
 IPS_MEANING = (
     "IPS counts a click as 1 / examination of its position, estimated from results that the other half "
-    "of the users saw at several positions. If examination depends on the position alone, "
-    "IPS depends on which results a ranking shows, not on their order."
+    "of the users saw at several positions. It has a value only if examination depends on the position "
+    "alone, as rankings held out from click models must show; then IPS depends on which results a ranking "
+    "shows, not on their order."
 )
 LIMIT = (
     "IPS has no value within queries, no rank and no part in the decision. Users who stop at a good "
