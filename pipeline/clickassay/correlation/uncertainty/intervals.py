@@ -248,7 +248,7 @@ def ratio_interval(
 
 
 def p_value(differences: Floats, spread: Spread, degrees: Floats | None = None) -> Floats:
-    """Return two-sided p-values of no difference, 0..1, 1 without spread; `degrees`: of other than these."""
+    """Return two-sided p-values of no difference, 0..1; 1 without any spread. `degrees`: None = usual."""
     with np.errstate(invalid="ignore", divide="ignore"):
         freedom = spread.degrees_of_differences if degrees is None else degrees
         p: Floats = 2 * stdtr(freedom, -np.abs(differences) / spread.error)
