@@ -41,17 +41,10 @@ def say(*lines: str, stderr: bool = False) -> None:
 
 
 def show_table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    numbers: Iterable[str] = (),
-    title: str | None = None,
-    bold: int | None = None,
-    sections: Iterable[int] = (),
+    heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[str] = (), title: str = ""
 ) -> None:
     """Print a table; `ShownTable` says what its parts are."""
-    rows = [tuple(row) for row in rows]
-    _print_table(ShownTable(heads, rows, tuple(numbers), title, bold, tuple(sections)))
+    _print_table(ShownTable(heads, list(map(tuple, rows)), tuple(numbers), title or None))
 
 
 def show(parts: "Iterable[Part]") -> None:
