@@ -49,37 +49,27 @@ DIFFERENCES = Table(
     columns.CAUTION,
 )
 
-_PAIR = (
-    *columns.SAMPLE,
-    columns.CLICK,
-    Column("metric_a", pl.String, "an offline metric"),
-    Column("metric_b", pl.String, "another offline metric"),
-)
-_PAIR_KEY = ("market", "depth", "judge", "click_metric", "metric_a", "metric_b")
 
-COMPARISONS = Table(
-    "comparisons",
-    "one row per market, depth, judge, click metric and pair of offline metrics",
-    _PAIR_KEY,
-    *_PAIR,
-    Column("difference", pl.Float64, "correlation of metric_a minus that of metric_b"),
-    *columns.INTERVAL,
-    *columns.SIMULTANEOUS,
-    *columns.SPREAD,
-    *columns.TESTED,
-)
+def _compared(name: str, difference: str, *more: Column) -> Table:
+    return Table(
+        name,
+        "one row per market, depth, judge, click metric and pair of offline metrics",
+        ("market", "depth", "judge", "click_metric", "metric_a", "metric_b"),
+        *columns.SAMPLE,
+        columns.CLICK,
+        Column("metric_a", pl.String, "an offline metric"),
+        Column("metric_b", pl.String, "another offline metric"),
+        Column("difference", pl.Float64, difference),
+        *columns.INTERVAL,
+        *columns.SIMULTANEOUS,
+        *columns.SPREAD,
+        *columns.TESTED,
+        *more,
+    )
 
-DIFFERENCE_COMPARISONS = Table(
-    "difference_comparisons",
-    "one row per market, depth, judge, click metric and pair of offline metrics",
-    _PAIR_KEY,
-    *_PAIR,
-    Column("difference", pl.Float64, "closed form of metric_a minus that of metric_b"),
-    *columns.INTERVAL,
-    *columns.SIMULTANEOUS,
-    *columns.SPREAD,
-    *columns.TESTED,
-)
+
+COMPARISONS = _compared("comparisons", "correlation of metric_a minus that of metric_b")
+DIFFERENCE_COMPARISONS = _compared("difference_comparisons", "closed form of metric_a minus that of metric_b")
 
 WITHIN = Table(
     "within",
@@ -118,17 +108,8 @@ ADDED = (
     Column("partial_p_value", pl.Float64, "its two-sided p-value; 0..1"),
 )
 
-WITHIN_COMPARISONS = Table(
-    "within_comparisons",
-    "one row per market, depth, judge, click metric and pair of offline metrics",
-    _PAIR_KEY,
-    *_PAIR,
-    Column("difference", pl.Float64, "within-query correlation of metric_a minus that of metric_b"),
-    *columns.INTERVAL,
-    *columns.SIMULTANEOUS,
-    *columns.SPREAD,
-    *columns.TESTED,
-    *ADDED,
+WITHIN_COMPARISONS = _compared(
+    "within_comparisons", "within-query correlation of metric_a minus that of metric_b", *ADDED
 )
 
 _INFLUENTIAL = (

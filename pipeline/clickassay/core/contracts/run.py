@@ -2,20 +2,9 @@
 
 import polars as pl
 
-from clickassay.core.contracts import clicks
+from clickassay.core.contracts import clicks, correlation
 from clickassay.core.contracts.columns import MARKET, N_CONFIGURATIONS, N_QUERIES, N_SESSIONS, QUERY, SAMPLE
 from clickassay.core.contracts.conventions import CONVENTIONS
-from clickassay.core.contracts.correlation import (
-    COMPARISONS,
-    CORRELATIONS,
-    DIFFERENCE_COMPARISONS,
-    DIFFERENCES,
-    DRAWS,
-    INFLUENCE,
-    WITHIN,
-    WITHIN_COMPARISONS,
-    WITHIN_INFLUENCE,
-)
 from clickassay.core.contracts.experiments import (
     EXPERIMENT_CHECKS,
     EXPERIMENT_JUDGES,
@@ -87,9 +76,10 @@ RUN_QUERIES = Table(
 
 
 ANALYSED_TABLES = (
-    STATISTICS, FUNNEL, HEALTH_CHECKS, CONFIGURATIONS, PATTERNS, SHOWN, SIGNALS, OUTCOMES,
-    RUN_QUERIES, CORRELATIONS, DIFFERENCES, DRAWS, COMPARISONS, DIFFERENCE_COMPARISONS,
-    WITHIN, WITHIN_COMPARISONS, INFLUENCE, WITHIN_INFLUENCE, clicks.CASCADE_EFFECTS,
+    STATISTICS, FUNNEL, HEALTH_CHECKS, CONFIGURATIONS, PATTERNS, SHOWN, SIGNALS, OUTCOMES, RUN_QUERIES,
+    correlation.CORRELATIONS, correlation.DIFFERENCES, correlation.DRAWS, correlation.COMPARISONS,
+    correlation.DIFFERENCE_COMPARISONS, correlation.WITHIN, correlation.WITHIN_COMPARISONS,
+    correlation.INFLUENCE, correlation.WITHIN_INFLUENCE, clicks.CASCADE_EFFECTS,
     AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS,
     clicks.CLICK_MODELS, clicks.CLICK_POSITIONS, clicks.CLICK_GRADES, clicks.POSITION_BIAS,
     UNJUDGED, NEXT_JUDGMENTS, CONVENTIONS,
