@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from clickassay.core.errors import OutputError
@@ -21,21 +21,17 @@ SETTINGS_FILE = "settings.json"
 """The file by which a folder is known as one of ours; only such a folder is ever replaced."""
 
 
-@contextmanager
-def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
+def published_folder(place: Path, *, force: bool = False) -> AbstractContextManager[Path]:
     """Yield a temporary folder that becomes `place` when the block ends well, and is removed otherwise.
 
     Raises OutputError if something is there (with `force`: not ours), or the disk refuses.
     """
-    with _new_or_replaced(place, lambda: check_free(place, force=force)) as work:
-        yield work
+    return _new_or_replaced(place, lambda: check_free(place, force=force))
 
 
-@contextmanager
-def new_folder(place: Path) -> Iterator[Path]:
+def new_folder(place: Path) -> AbstractContextManager[Path]:
     """Yield a temporary folder as `published_folder` does; OutputError also if an empty one is there."""
-    with _new_or_replaced(place, lambda: _check_new(place)) as work:
-        yield work
+    return _new_or_replaced(place, lambda: _check_new(place))
 
 
 @contextmanager

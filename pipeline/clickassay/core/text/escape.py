@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from json import dumps
+from typing import Any
 
 import markupsafe
 
@@ -98,22 +99,12 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if needed else text
 
 
-def json(
-    value: object,
-    *,
-    indent: int | None = None,
-    sort_keys: bool = False,
-    separators: tuple[str, str] | None = None,
-) -> str:
-    """Return `value` as JSON that is safe to print, with the escapes of JSON; NaN and infinity are null."""
-    text = dumps(
-        _plain(value),
-        ensure_ascii=False,
-        allow_nan=False,
-        indent=indent,
-        sort_keys=sort_keys,
-        separators=separators,
-    )
+def json(value: object, **form: Any) -> str:  # noqa: ANN401 - as `json.dumps`
+    """Return `value` as JSON that is safe to print, with the escapes of JSON; NaN and infinity are null.
+
+    form: `indent`, `sort_keys` and `separators` as `json.dumps` takes them.
+    """
+    text = dumps(_plain(value), ensure_ascii=False, allow_nan=False, **form)
     if text.isprintable():
         return text
     # line ends of texts are escaped by now: what is left are those of an indent
