@@ -108,10 +108,7 @@ def read_input(
                 f"{', '.join(sorted(odd))}; all files must have it"
             )
     wide = frozenset[str]().union(*(part.wide for part in parts))
-    selected = [
-        (part, _columns(what, part, wanted, wide, keep_others=keep_others, time_zone=time_zone))
-        for part in parts
-    ]
+    selected = [(part, _columns(what, part, wanted, wide, keep_others, time_zone)) for part in parts]
     for part in parts:
         check_values(what, part, wanted, keep_others=keep_others, time_zone=time_zone)
     frames = [part.frame.select(columns) for part, columns in selected]
@@ -136,13 +133,7 @@ def mixed_times(*tables: Input) -> dict[str, tuple[int, int]]:
 
 
 def _columns(
-    what: str,
-    part: Part,
-    wanted: Sequence[Wanted],
-    wide: frozenset[str],
-    *,
-    keep_others: bool,
-    time_zone: str,
+    what: str, part: Part, wanted: Sequence[Wanted], wide: frozenset[str], keep_others: bool, time_zone: str
 ) -> list[pl.Expr]:
     missing = [want.name for want in wanted if not want.optional and want.name not in part.schema]
     if missing:

@@ -63,7 +63,10 @@ def converted(
         return id_in_text(texts) if texts is not None and from_text and kind == "id" else texts
     if kind in ("time", "moment"):
         time = _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
-        return time if time is None or kind == "time" else _moment(column, time, is_text=is_text)
+        is_given = column.cast(pl.String).str.strip_chars() != "" if is_text else column.is_not_null()
+        if time is not None and kind == "moment":
+            time = pl.when(is_given).then(time.fill_null(UNREADABLE))
+        return time
     convert = {"integer": _integer, "flag": _flag, "seconds": _milliseconds, "texts": _texts}[kind]
     return convert(column, dtype, is_text=is_text and from_text)
 
@@ -138,11 +141,6 @@ def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, time_zone: str)
         zoned, local = zoned_and_local(column)
         return pl.coalesce(number_in_text(column), zoned.dt.epoch("ms"), _in_utc(local, time_zone))
     return _signed(column, dtype)
-
-
-def _moment(column: pl.Expr, time: pl.Expr, *, is_text: bool) -> pl.Expr:
-    is_given = column.cast(pl.String).str.strip_chars() != "" if is_text else column.is_not_null()
-    return pl.when(is_given).then(time.fill_null(UNREADABLE))
 
 
 def zoned_and_local(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:

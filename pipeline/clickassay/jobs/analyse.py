@@ -39,7 +39,6 @@ from clickassay.jobs.inputs import Inputs, Sources, with_judgments
 from clickassay.jobs.strata import (
     DROP,
     Strata,
-    UserSplit,
     judgments_by_rule,
     main_rule,
     measure_strata,
@@ -78,17 +77,19 @@ def analyse_tables(
     progress(Event("joining judgments"))
     attributes = None if inputs.queries is None else inputs.queries.rows
     rows, by_market = inputs.graded().rows, inputs.graded().by_market
-    graded, judged = (
-        prepare.prepare_judgments(rows, queries, settings, by_market=by_market),
-        prepare.judged_queries(rows, by_market=by_market),
-    )
+    graded = prepare.prepare_judgments(rows, queries, settings, by_market=by_market)
+    judged = prepare.judged_queries(rows, by_market=by_market)
     check_judged(table, judged)
     progress(Event("reading the pattern table"))
     scores = _scores(inputs, table, settings)
     if scores is not None and settings.current in scores.names:  # it is there already
         settings = settings.model_copy(update={"current": None})
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
-    people, graded = _judges_of(inputs, graded, split, settings)
+    lists = (split.evaluation, split.fitting)
+    refuse_own_clicks(rows, lists, normalise_urls=settings.normalise_urls)
+    people = graded
+    if settings.click_judge is not None and split.fitting is not None:
+        people, graded = with_click_judge(graded, split.fitting, settings)
     _check_clicks(table, settings)
     strata_by_rule = {
         rule: measure_strata(split, formed, judgments, settings, progress, rule=rule, scores=scores)
@@ -141,17 +142,6 @@ def _checked(
     prepare.check_labels("searches", queries, settings)
     prepare.check_markets(queries["market"])
     return measures, queries, settings
-
-
-def _judges_of(
-    inputs: Inputs, graded: prepare.Judgments, split: UserSplit, settings: Settings
-) -> tuple[prepare.Judgments, prepare.Judgments]:
-    """Return the judgments that were given, and all: with the judge that clicks make, if one is asked for."""
-    lists = (split.evaluation, split.fitting)
-    refuse_own_clicks(inputs.graded().rows, lists, normalise_urls=settings.normalise_urls)
-    if settings.click_judge is None or split.fitting is None:
-        return graded, graded
-    return with_click_judge(graded, split.fitting, settings)
 
 
 def _check_clicks(table: StagedTable, settings: Settings) -> None:

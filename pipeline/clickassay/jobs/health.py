@@ -159,9 +159,7 @@ def judged_log(
 
 def _order_measures(correlations: pl.DataFrame, labels: str, click_metric: str) -> Numbers:
     rows = correlations.filter(
-        pl.col("split") == EVERY,
-        pl.col("editorial_metric") == _FIRST_GRADE,
-        pl.col("click_metric") == click_metric,
+        split=EVERY, editorial_metric=_FIRST_GRADE, click_metric=click_metric
     ).drop_nulls("correlation")
     queries = int(rows["n_queries"].max() or 0)  # type: ignore[arg-type]
     if queries < _FEW_QUERIES:

@@ -22,7 +22,7 @@ from clickassay.inputs.tables import files_named, mixed_times, watched, with_unr
 from clickassay.jobs.health import Checked, log_findings
 from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.assignments import Assignments, prepare_assignments
+from clickassay.logs.assignments import prepare_assignments
 from clickassay.logs.outcomes import OutcomesOf, about, prepare_outcomes
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, IPS
@@ -74,7 +74,8 @@ def _on_arrays(
         outcomes = outcomes_of(inputs, settings)(log)
         table = counted_pattern_table(
             log, settings, kept,
-            outcomes=outcomes, assignments=assignments_of(inputs, log.searches, settings), progress=progress,
+            outcomes=outcomes, assignments=prepare_assignments(inputs.assignments, log.searches, settings),
+            progress=progress,
         )  # fmt: skip
         check_log(table.funnel, settings.max_rejected)
     info = {**_info(settings), "inputs": identities, "mixed_times": mixed}
@@ -86,11 +87,6 @@ def outcomes_of(inputs: Inputs, settings: Settings) -> OutcomesOf[Any]:
     taken = {name.lower() for name in (*CLICK_METRICS, IPS, *(metric.name for metric in METRICS))}
     taken |= {column.name for column in CONFIGURATIONS.columns} | {"abandoned", "reformulated"}
     return partial(prepare_outcomes, inputs.outcomes, settings=settings, taken=taken)
-
-
-def assignments_of(inputs: Inputs, searches: object, settings: Settings) -> Assignments | None:
-    """Return who took part in A/B tests, for one half of a log; None where nothing says it."""
-    return prepare_assignments(inputs.assignments, searches, settings)
 
 
 def stored_patterns(place: Path) -> PatternTable:
@@ -131,7 +127,9 @@ def _write_in_sql(
                 write_spark_patterns(
                     inputs.searches, inputs.clicks, settings, folder,
                     judged_queries=kept, outcomes_of=outcomes_of(inputs, settings),
-                    assignments_of=lambda log: assignments_of(inputs, log.searches.listing, settings),
+                    assignments_of=lambda log: prepare_assignments(
+                        inputs.assignments, log.searches.listing, settings
+                    ),
                     info=_info(settings), then_to=then_to, progress=steady(progress),
                 )  # fmt: skip
         except RejectedRowsError as error:
@@ -146,8 +144,8 @@ def _write_in_sql(
         write_duckdb_patterns(
             log, settings, folder,
             judged_queries=kept, outcomes=outcomes,
-            assignments=assignments_of(inputs, log.searches, settings), info={**info, **about(outcomes)},
-            progress=steady(progress),
+            assignments=prepare_assignments(inputs.assignments, log.searches, settings),
+            info={**info, **about(outcomes)}, progress=steady(progress),
         )  # fmt: skip
 
 

@@ -13,10 +13,11 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.health import Checked, log_findings
 from clickassay.jobs.inputs import Inputs, Sources, open_log
-from clickassay.jobs.patterns import assignments_of, outcomes_of, reachable
+from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.arrays.workers import Workers
+from clickassay.logs.assignments import prepare_assignments
 from clickassay.logs.batches import (
     RunPlan,
     Window,
@@ -80,7 +81,9 @@ def grow_store(
                 progress(Event(note, note=True))
         told = steady(progress)
         own = with_carried(outcomes_of(inputs, settings)(log), store)
-        arms = with_known(assignments_of(inputs, plan.log.searches, settings), store, plan.run)
+        arms = with_known(
+            prepare_assignments(inputs.assignments, plan.log.searches, settings), store, plan.run
+        )
         made_by = (store, plan, settings, versions(), told, own, arms)
         if settings.engine == "duckdb":
             from clickassay.logs.duckdb import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
@@ -120,7 +123,8 @@ def _grow_on_spark(
         with store.locked():
             plan = plan_growth(store, log, settings)
             own = with_carried(outcomes_of(inputs, settings)(log), store)
-            arms = with_known(assignments_of(inputs, plan.log.searches.listing, settings), store, plan.run)
+            arms = prepare_assignments(inputs.assignments, plan.log.searches.listing, settings)
+            arms = with_known(arms, store, plan.run)
             processor = spark_batches(engine, settings, store.judged_queries(), progress, own, arms)
             made = {**versions(), "spark": str(engine.session.version)}
             added = add_to_store(processor, store, plan, settings, made, progress, own, arms)

@@ -49,9 +49,8 @@ def position_biases(lists: Iterable[LogLists], depth: int) -> Biases:
         for half, users in zip(HALVES, user_halves(), strict=True):
             own = patterns.filter(users)
             clicked = part.configurations.join(own, on="configuration_id", how="semi")
-            for (market,), shown in (
-                clicked.sort("configuration_id").partition_by("market", as_dict=True).items()
-            ):
+            by_market = clicked.sort("configuration_id").partition_by("market", as_dict=True)
+            for (market,), shown in by_market.items():
                 found.setdefault(market, {})[half] = position_bias(click_log(shown, own, depth=depth))
     return Biases(found)
 
@@ -61,20 +60,11 @@ def bias_table(biases: Biases | None) -> pl.DataFrame:
     if biases is None:
         return POSITION_BIAS.empty()
     rows = [
-        (
-            market,
-            half,
-            place + 1,
-            theta,
-            error,
-            bias.pairs,
-            bias.queries,
-            bias.sessions,
-            bias.missing(place + 1) or biases.premises.get(market),
-        )
+        (market, half, place, theta, error, bias.pairs, bias.queries, bias.sessions, why)
         for market, halves in biases.by_market.items()
         for half, bias in halves.items()
-        for place, (theta, error) in enumerate(zip(bias.examination, bias.errors, strict=True))
+        for place, (theta, error) in enumerate(zip(bias.examination, bias.errors, strict=True), 1)
+        for why in [bias.missing(place) or biases.premises.get(market)]
     ]
     schema = {column.name: column.dtype for column in POSITION_BIAS.columns}
     return POSITION_BIAS.canonical(pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None))
@@ -133,9 +123,8 @@ def _ips_of_market(judged: JudgedConfigurations, biases: Biases, market: str, de
     squares = np.bincount(index, sessions * (values - means[index]) ** 2, size)
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = np.where(totals > 1, squares / (totals - 1), np.nan)
-    rates = np.zeros(
-        (size, 2, depth)
-    )  # clicks of the users of even folds and of odd folds, a session of either
+    # clicks of the users of even folds and of odd folds, a session of either
+    rates = np.zeros((size, 2, depth))
     np.add.at(rates, (index, parities), clicks * sessions[:, None])
     rates /= totals[:, None, None]
     shifted = np.empty((size, len(moves), 2))

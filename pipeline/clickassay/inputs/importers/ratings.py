@@ -34,6 +34,8 @@ _HEADER = "a header with query, docid and rating (or query, url, grade)"
 FoundRating = tuple[str, str, str, str, str | None]
 """A rating as readers yield it: place for messages, query, URL, rating, rater."""
 
+_NamedRows = Iterator[tuple[str, Mapping[str, object]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Rating:
@@ -293,7 +295,7 @@ def _rating_columns(file: Path, keys: list[str], reading: ReadOptions) -> list[t
     return [(where, name.removesuffix(RATER_COLUMN)) for where, name in ends]
 
 
-def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _parquet_rows(file: Path, reading: ReadOptions) -> _NamedRows:
     try:
         table = scan_texts(file)
         names = table.collect_schema().names()
@@ -310,7 +312,7 @@ def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mappi
         yield f"row {number}", row
 
 
-def _json_rows(objects: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _json_rows(objects: Iterator[tuple[int, dict[str, Any]]]) -> _NamedRows:
     for number, found in objects:
         if not rows.is_by_query(found):
             yield f"row {number}", found
@@ -321,10 +323,7 @@ def _json_rows(objects: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[
 
 
 def _of_rows(
-    file: Path,
-    found: Iterator[tuple[str, Mapping[str, object]]],
-    reading: ReadOptions,
-    counts: dict[str, int],
+    file: Path, found: _NamedRows, reading: ReadOptions, counts: dict[str, int]
 ) -> Iterator[FoundRating]:
     chosen = [rows.column_key(name) for name in reading.rater_columns]
     known: dict[tuple[str, ...], tuple[list[str], tuple[str, ...]]] = {}  # rows have few sets of columns
@@ -375,32 +374,22 @@ def qrels_ratings(
         yield f"{file}, line {number}", topic, document, grade, None
 
 
-IMPORTED_LAYOUTS = {
-    detect.JUDGMENTS.name: "table",
-    detect.JUDGMENT_TABLE.name: "table",
-    detect.QUEPID.name: "quepid",
-    detect.QUEPID_RATERS.name: "quepid",
-    detect.SRW.name: "srw",
-    detect.QRELS.name: "qrels",
-    detect.BEIR.name: "beir",
-    detect.RRE.name: "rre",
-    detect.RANK_EVAL.name: "rank-eval",
-}
-LAYOUTS = tuple(dict.fromkeys(IMPORTED_LAYOUTS.values()))
-"""The names that `--layout` takes; by what `detect` calls a layout: `IMPORTED_LAYOUTS`."""
-
-OF_TOPICS = frozenset({"qrels", "beir"})
-"""Layouts whose queries are ids of topics."""
-
 _READERS: dict[str, Reader] = {
     "table": table_ratings,
-    "quepid": table_ratings,
-    "beir": table_ratings,
-    "srw": srw_ratings,
-    "rre": rre_ratings,
-    "rank-eval": rank_eval_ratings,
-    "qrels": qrels_ratings,
+    detect.QUEPID.name: table_ratings,
+    detect.SRW.name: srw_ratings,
+    detect.QRELS.name: qrels_ratings,
+    detect.BEIR.name: table_ratings,
+    detect.RRE.name: rre_ratings,
+    detect.RANK_EVAL.name: rank_eval_ratings,
 }
+LAYOUTS = tuple(_READERS)
+"""The names that `--layout` takes; by what `detect` calls a layout: `IMPORTED_LAYOUTS`."""
+_OTHERS = {detect.JUDGMENTS: "table", detect.JUDGMENT_TABLE: "table", detect.QUEPID_RATERS: "quepid"}
+IMPORTED_LAYOUTS = {name: name for name in LAYOUTS[1:]} | {one.name: name for one, name in _OTHERS.items()}
+
+OF_TOPICS = frozenset({detect.QRELS.name, detect.BEIR.name})
+"""Layouts whose queries are ids of topics."""
 
 
 @dataclass(frozen=True)

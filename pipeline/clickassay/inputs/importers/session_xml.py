@@ -83,12 +83,7 @@ Read = TypeVar("Read", bound=Session)
 
 
 def sessions_of(
-    session: type[Read],
-    target: SessionTree,
-    folder: CanonicalFolder,
-    *,
-    encoding: str = "utf-8",
-    hint: str = "",
+    session: type[Read], target: SessionTree, folder: CanonicalFolder, encoding: str = "utf-8", hint: str = ""
 ) -> Iterator[Read]:
     """Yield and count the sessions of `target`'s file, each to be read before the next.
 

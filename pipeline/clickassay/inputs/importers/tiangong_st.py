@@ -53,7 +53,7 @@ def import_tiangong_st(
         names = _QueryNames(folder.counts)
         hint = _HINTS.get(encoding, "")
         with folder.log() as log:
-            for session in sessions_of(_Session, SessionTree(xml), folder, encoding=encoding, hint=hint):
+            for session in sessions_of(_Session, SessionTree(xml), folder, encoding, hint):
                 # The layout gives no times: steps of a second keep the order of the interactions.
                 for step, (query_id, text, results, clicks) in enumerate(session.searches()):
                     search_id, time_ms = folder.counts["interactions"], base.BASE_DAY_MS + step * _STEP_MS

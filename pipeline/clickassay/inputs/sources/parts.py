@@ -158,18 +158,20 @@ def parts_of(
         groups[format_, form, schema, partition, frozenset(dict(spelled)), tuple(logical.items())].append(
             file
         )
-    for (format_, form, schema, partition, folders, logical_of), members in groups.items():
+    for (format_, form, schema, partition, folders, logical_of), files in groups.items():
         # Polars reads 128 signed bits of JSON lines as a number, all others as a text
         too_wide = {name for name, dtype in schema if is_wide(dtype)} if format_ == "json" else set()
         source = pl.Schema({name: pl.String() if name in too_wide else dtype for name, dtype in schema})
         of_files = {name: path for name, path in names.items() if name not in folders}
-        as_found = columns_under(what, members[0], pl.Schema(schema), of_files)
+        as_found = columns_under(what, files[0], pl.Schema(schema), of_files)
         wide = frozenset(name for name, (_, dtype) in as_found.items() if is_wide(dtype))
-        ours = columns_under(what, members[0], source, of_files)
+        ours = columns_under(what, files[0], source, of_files)
         logical, path_of = dict(logical_of), {name: of_files.get(name, name) for name in ours}
         if format_ in ("csv", "tsv"):
             used = [path for name, path in path_of.items() if read is None or name in read]
-            _refuse_twice(what, members[0], source, used)
+            twice = next((name for name in used if f"{name}{_AGAIN}" in source), None)
+            if twice is not None:
+                raise InputError(f"{what}: column {twice} is there twice in {files[0]}; rename or remove one")
         as_texts = {
             name: as_text(column, dtype, logical[path_of[name]])
             for name, (column, dtype) in ours.items()
@@ -180,25 +182,8 @@ def parts_of(
         written = pl.Schema({name: dtype for name, (_, dtype) in ours.items()})
         columns = tuple(column for column, _ in ours.values()) if of_files or as_texts else ()
         yield Part(
-            tuple(members),
-            format_,
-            written,
-            wide,
-            partition,
-            folders,
-            source,
-            columns,
-            held,
-            form,
-            json,
-            lists,
+            tuple(files), format_, written, wide, partition, folders, source, columns, held, form, json, lists
         )
-
-
-def _refuse_twice(what: str, file: Path, columns: Collection[str], used: Sequence[str]) -> None:
-    twice = next((name for name in used if f"{name}{_AGAIN}" in columns), None)
-    if twice is not None:
-        raise InputError(f"{what}: column {twice} is there twice in {file}; rename or remove one")
 
 
 def first_part(what: str, place: str | Path) -> Part:

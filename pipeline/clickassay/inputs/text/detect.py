@@ -32,7 +32,7 @@ def _table(table: str) -> Layout:
     return Layout(table, f"the canonical table of {table}", f"run {options} --out RUN")
 
 
-def _imported(name: str, what: str, arguments: str) -> Layout:
+def _imported(name: str, what: str, arguments: str = "judgments {file}") -> Layout:
     return Layout(name, what, f"import {arguments} --out FOLDER")
 
 
@@ -40,18 +40,14 @@ UNKNOWN = Layout("unknown", "not a layout that clickassay knows", "")
 SEARCHES, CLICKS, JUDGMENTS, QUERIES = map(_table, columns.CANONICAL)
 ASSIGNMENTS = replace(_table("assignments"), what="a table of assignments of users to arms of A/B tests")
 PAST_TESTS = Layout("past_tests", "a table of past A/B tests", "experiments {file}")
-QUEPID = _imported("quepid", "ratings exported by Quepid", "judgments {file}")
-QUEPID_RATERS = _imported(
-    "quepid-raters", "ratings by several raters, exported by Quepid", "judgments {file}"
-)
-SRW = _imported("srw", "judgments of OpenSearch's Search Relevance Workbench", "judgments {file}")
-QRELS = _imported("qrels", "TREC qrels", "judgments {file}")
-BEIR = _imported("beir", "qrels of BEIR", "judgments {file}")
-JUDGMENT_TABLE = _imported("judgment-table", "a table of judgments", "judgments {file}")
-RRE = _imported("rre", "ratings of the Rated Ranking Evaluator", "judgments {file}")
-RANK_EVAL = _imported(
-    "rank-eval", "a request of the ranking evaluation API, with ratings", "judgments {file}"
-)
+QUEPID = _imported("quepid", "ratings exported by Quepid")
+QUEPID_RATERS = _imported("quepid-raters", "ratings by several raters, exported by Quepid")
+SRW = _imported("srw", "judgments of OpenSearch's Search Relevance Workbench")
+QRELS = _imported("qrels", "TREC qrels")
+BEIR = _imported("beir", "qrels of BEIR")
+JUDGMENT_TABLE = _imported("judgment-table", "a table of judgments")
+RRE = _imported("rre", "ratings of the Rated Ranking Evaluator")
+RANK_EVAL = _imported("rank-eval", "a request of the ranking evaluation API, with ratings")
 TREC_RUN = Layout("trec-run", "a TREC run: rankings, without clicks or grades", "")
 TREC_SESSION = _imported("trec-session", "sessions of the TREC Session Track", "trec-session {file} QRELS")
 TIANGONG = _imported("tiangong-st", "sessions of TianGong-ST", "tiangong-st {file}")

@@ -159,10 +159,7 @@ def delimited(
 
 
 def json_objects(
-    file: Path,
-    numbered: Numbered,
-    counts: MutableMapping[str, int],
-    expected: str = "one JSON object per line",
+    file: Path, numbered: Numbered, counts: dict[str, int], expected: str = "one JSON object per line"
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number, object) of JSON lines; the objects of one document are numbered from 1.
 

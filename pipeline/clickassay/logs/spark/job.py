@@ -178,16 +178,9 @@ def read_spark_log(
     engine: SparkEngine, searches: LocalHalf | str, clicks: LocalHalf | str, settings: Settings
 ) -> Log[SparkHalf]:
     """Give Spark both halves of a log, opened if need be; InputError if one cannot be read."""
+    session, zone = engine.session, settings.time_zone
     halves = (
-        read_for_spark(
-            engine.session,
-            what,
-            half,
-            wanted,
-            engine.place,
-            settings.time_zone,
-            names_of(what, settings.column),
-        )
+        read_for_spark(session, what, half, wanted, engine.place, zone, names_of(what, settings.column))
         for what, half, wanted in (("searches", searches, SEARCHES), ("clicks", clicks, CLICKS))
     )
     return joined_log(*halves)

@@ -156,17 +156,12 @@ def _conf(place: SparkPlace) -> dict[str, str]:
         conf["spark.master"] = place.master
     if place.is_new_and_local:
         conf = {**_LOCAL, "spark.master": f"local[{place.threads or '*'}]", **conf}
-        conf["spark.driver.memory"] = _java_memory(place.memory_limit)
+        limit, usual = place.memory_limit, max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))
+        conf["spark.driver.memory"] = f"{usual}m" if limit is None else f"{max(_LEAST_MEMORY, limit) >> 10}k"
         if place.log_bytes is not None and place.log_bytes < _SMALL_LOG_BYTES:
             conf["spark.driver.defaultJavaOptions"] = _JAVA_OF_SMALL_LOG
         conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
     return {**conf, **place.conf}
-
-
-def _java_memory(limit: int | None) -> str:
-    if limit is None:
-        return f"{max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))}m"
-    return f"{max(_LEAST_MEMORY, limit) >> 10}k"
 
 
 def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
