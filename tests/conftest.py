@@ -51,7 +51,8 @@ def tier(nodeid):
     """Return the folder of `tests` that a test lies in; all that runs on Spark is of one tier."""
     file, _, name = nodeid.partition("::")
     folder = file.split("/")[1]
-    return "spark" if folder in ("jobs", "sql_cases") and "spark" in name.partition("[")[2] else folder
+    on_spark = folder in ("agreement", "jobs", "sql_cases") and "spark" in name.partition("[")[2]
+    return "spark" if on_spark else folder
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures with parameters put tests in their order
@@ -86,7 +87,6 @@ def wanted(config, item):
     return config.getoption("--thorough") or not thorough
 
 
-# ---- pictures -----------------------------------------------------------------------------------
 DRAWN = (
     *("browser", "project", "docs", "unit/report", "faults/test_hostile", "faults/test_limits"),
     "agreement/test_reproducible",
@@ -112,7 +112,6 @@ def pytest_runtest_setup(item):
     Artist.draw = draw if place.startswith(DRAWN) else blank
 
 
-# ---- the sample run -----------------------------------------------------------------------------
 @pytest.fixture(scope="session", autouse=True)
 def _place_of_the_sample_run(tmp_path_factory):
     """Say where `support.runs.sample_run` makes its run: in the folder that all workers share."""
@@ -121,7 +120,6 @@ def _place_of_the_sample_run(tmp_path_factory):
     os.environ["SAMPLE_RUN"] = str(shared / "sample_run")
 
 
-# ---- Spark --------------------------------------------------------------------------------------
 # A log of a test is a few rows: what costs time is that Java compiles code and Spark plans, not the rows.
 # So the quick compiler only, in every Java that tests start: half the time of a log.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

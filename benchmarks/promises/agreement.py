@@ -21,10 +21,8 @@ from benchmarks.lib.processes import in_processes
 from benchmarks.lib.tables import measure
 from clickassay.core.records import Floats
 from clickassay.core.seeds import child
-from clickassay.correlation.agreement import tables_by_unit, with_intervals
+from clickassay.correlation.agreement import MEASURES, all_measures, ranges_of, tables_by_unit, with_intervals
 from clickassay.correlation.uncertainty.intervals import cautions
-from clickassay.studies.judges.compare import all_measures
-from clickassay.studies.judges.forms import MEASURES, RANGES
 
 REPORT = ROOT / "reports" / "calibration" / "agreement.csv"
 POOL, MOST, SIZE = 50_000, 40, 5
@@ -100,7 +98,7 @@ def cells(
     tables: Floats, truth: Floats, queries: int, worlds: int, rng: np.random.Generator
 ) -> list[dict[str, object]]:
     """Return a row for each measure."""
-    ranges = np.array([RANGES.get(name, (-1, 1)) for name in MEASURES], np.float64).T
+    ranges = ranges_of(tuple(MEASURES))
     held, relied, alarms = ([] for _ in range(3))
     for _ in range(worlds):
         drawn = tables[rng.integers(0, POOL, queries)]

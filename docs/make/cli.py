@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,16 @@ TOP = """<!-- Made by `make pages` from the texts of `--help`: do not edit by ha
     clickassay COMMAND [OPTIONS]
 
 `--help` (or `-h`) of a command shows all its options. This page lists options of a single
-command below it; others are under [shared options](#shared-options) and [settings](settings.md).
-[Exit codes](exit-codes.md).
+command below it; others are under [shared options](#shared-options) and [settings](settings.md), where a name
+in italics is a whole group. [Exit codes](exit-codes.md).
 
 Paths are local, in UTF-8; `file:///…` works too. Other URLs are for logs, pattern tables and stores with
 `--engine spark`.
 """
 
 SHARED = "Shared options"
-SEVERAL = 3
-"""So many commands make an option a shared one."""
+SEVERAL = 2
+"""So many commands make an option, or an argument, a shared one."""
 
 Parameter = Any
 """A parameter, command or group as Typer hands it out; its classes are not public."""
@@ -88,9 +89,9 @@ def _commands(group: Parameter, path: str) -> Iterator[tuple[str, Parameter]]:
 
 
 def _shared(commands: list[tuple[str, Parameter]]) -> list[Row]:
-    """Return the rows of options that several commands have alike; of a name, the most frequent row."""
+    """Return the rows that several commands have alike; of a name, the most frequent row."""
     number = Counter(
-        _row(one, command) for _, command in commands for one in _options(command) if not _is_setting(one)
+        _row(one, command) for _, command in commands for one in command.params if not _is_setting(one)
     )
     best = {_name(row): row for row, times in reversed(number.most_common()) if times >= SEVERAL}
     return [row for row in number if best.get(_name(row)) == row]
@@ -119,8 +120,8 @@ def _section(path: str, command: Parameter, shared: list[Row]) -> str:
     read = read_help(command.help)
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = _options(command)
-    plain = [one for one in options if not _is_setting(one)]
-    own = [row for one in (*arguments, *plain) if (row := _row(one, command)) not in shared]
+    plain = [*arguments, *(one for one in options if not _is_setting(one))]
+    own = [row for one in plain if (row := _row(one, command)) not in shared]
     lines = (_usage(path, arguments, options), *read.examples)
     parts = [f"## {_short(path)}", read.summary, *map(_marked, read.more)]
     parts += ["\n".join(f"    {line}" for line in lines)]
@@ -141,7 +142,7 @@ def _settings(options: Sequence[Parameter]) -> list[str]:
         groups.setdefault(one.group, set()).add(one.name)
     whole = {group for group, names in groups.items() if names <= set(given)}
     single = [_first(one) for name, one in given.items() if SETTINGS[name].group not in whole]
-    return [*(f"all of *{group}*" for group in groups if group in whole), *single]
+    return [*(f"*{group}*" for group in groups if group in whole), *single]
 
 
 def read_help(text: str) -> Help:
@@ -175,6 +176,8 @@ def _spelling(option: Parameter) -> str:
 
 def _first(option: Parameter) -> str:
     """Return the long names of an option; that a flag has an opposite is explained with it."""
+    if option.param_type_name == "argument":
+        return f"`{_argument_name(option)}`"
     return ", ".join(f"`{name}`" for name in option.opts if name.startswith("--"))
 
 
@@ -224,7 +227,10 @@ def _default(parameter: Parameter) -> str:
 
 
 def _meaning(parameter: Parameter) -> str:
-    return _marked(_ENDING.sub("", parameter.help or ""))
+    text = _ENDING.sub("", parameter.help or "")
+    return _marked(
+        re.sub(r"^Instead of --[\w-]+: a SELECT", "Instead of the option without `-sql`: a SELECT", text)
+    )
 
 
 def _marked(text: str) -> str:
@@ -243,7 +249,11 @@ def _anchor(heading: str) -> str:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    lines = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+    """Return a table of the rows; neighbours that differ in their name alone share a line."""
+    alike = groupby(rows, key=lambda row: (row[0].rpartition("`")[2], row[1]))
+    joined = ((", ".join(name.rpartition("`")[0] + "`" for name, _ in same) + kind, meaning)
+              for (kind, meaning), same in alike)  # fmt: skip
+    lines = ("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in joined)
     return "".join(("| name | meaning |\n|---|---|\n", *lines))
 
 

@@ -18,6 +18,8 @@ MAX_CELL = 60
 """Characters of a cell; a list of ten URLs would make a row unreadable."""
 SAMPLE_COLUMNS = ("market", "depth", "judge")
 """Columns that stand above an answer instead of in it where its rows have one value."""
+MOST = "market north, depth 5, judge all"
+"""The sample that most answers are about, named once for the page."""
 
 NO_ROWS = {
     "cascade_effects": "Rows are examples. There are none where clicks on all results together are not "
@@ -34,7 +36,8 @@ TOP = f"""<!-- Made by `make pages` from `sql/questions` and `reports/sample`: d
 # Ready questions
 
 Questions about a run, each with its SQL, and the first row of its answer on the sample run
-`reports/sample`, with four digits; a cell of more than {MAX_CELL} characters ends with `…`.
+`reports/sample`, with four digits, of {MOST} unless stated; a cell of more than
+{MAX_CELL} characters ends with `…`.
 Ask them about any run by name; `--csv` and `--json` print full precision:
 
     clickassay query reports/june --list
@@ -75,7 +78,8 @@ def _answer(question: Question, frame: pl.DataFrame) -> str:
     kept = shown.drop(alike)
     rules = ["---:" if dtype.is_numeric() else "---" for dtype in kept.dtypes]
     rows = [[markdown_cell(cell) for cell in row] for row in cells(kept)]
-    return f"{frame.height:,} rows{values and f'; {values}'}:\n\n{_table(kept.columns, rules, rows)}"
+    stated = f"; {values}" if values and values != MOST else ""
+    return f"{frame.height:,} rows{stated}:\n\n{_table(kept.columns, rules, rows)}"
 
 
 def markdown_cell(text: str) -> str:

@@ -43,23 +43,21 @@ def content(name: str) -> str:
     if name == "shared":
         return _table(_rows(list(several.values()), key=(), several={}))
     table = TABLES[name]
-    about = table.grain.partition(": ")[2] or table.grain
-    return f"{about[0].upper()}{about[1:]}.\n\n{_table(_rows(table.columns, key=table.key, several=several))}"
+    about = table.grain.partition(": ")[2]  # the key says the rest
+    sentence = f"{about[0].upper()}{about[1:]}.\n\n" if about else ""
+    return f"{sentence}{_table(_rows(table.columns, key=table.key, several=several))}"
 
 
 def _rows(columns: tuple[Column, ...] | list[Column], *, key: tuple[str, ...], several: dict) -> list[Cells]:
-    """Return the rows of a table: neighbours that are explained elsewhere, or are two ends, share one."""
-    groups = groupby(columns, key=lambda one: several.get(one.name) == one or _whose_end(one))
+    """Return the rows of a table: neighbours explained elsewhere share one, ends that of their value."""
+    groups = groupby(columns, key=lambda one: several.get(one.name) == one or _value(one))
     found = []
     for kind, group in groups:
         members = list(group)
         if kind is True:
             found.append((_names(members, key), ""))
-        elif kind:
-            meaning = members[0].meaning.replace("lower end of ", "")
-            found.append((_typed(members, key), meaning))
         else:
-            found += [(_typed([one], key), one.meaning) for one in members]
+            found.append((_typed(members, key), members[0].meaning.replace("lower end of ", "")))
     return found
 
 
@@ -69,9 +67,9 @@ def _typed(columns: list[Column], key: tuple[str, ...]) -> str:
     return f"{_names(columns, key)}{dtype}"
 
 
-def _whose_end(column: Column) -> str:
-    """Return the value of which a column is an end of an interval; "" if it is none."""
-    return column.name.rpartition("_")[0] if column.name.endswith(("_low", "_high")) else ""
+def _value(column: Column) -> str:
+    """Return the value of which a column is an end of an interval; its own name if it is not an end."""
+    return column.name.removesuffix("_low").removesuffix("_high")
 
 
 def _names(columns: list[Column], key: tuple[str, ...]) -> str:

@@ -22,88 +22,64 @@ Where a docstring says "method 7.1", it means section 7.1 of docs/explanation/me
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from clickassay.api.inspect import InspectResult as InspectResult
-    from clickassay.api.inspect import inspect as inspect
-    from clickassay.api.patterns import PatternsResult as PatternsResult
-    from clickassay.api.patterns import open_patterns as open_patterns
-    from clickassay.api.patterns import pattern_table as pattern_table
-    from clickassay.api.questions import audit as audit
-    from clickassay.api.questions import check as check
-    from clickassay.api.questions import diff as diff
-    from clickassay.api.questions import experiments as experiments
-    from clickassay.api.questions import learn as learn
-    from clickassay.api.questions import power as power
-    from clickassay.api.rankings import evaluate as evaluate
-    from clickassay.api.rankings import judges as judges
-    from clickassay.api.run import Chart as Chart
-    from clickassay.api.run import RunResult as RunResult
-    from clickassay.api.run import open_run as open_run
-    from clickassay.api.run import run as run
-    from clickassay.api.simulate import SimulatedLog as SimulatedLog
-    from clickassay.api.simulate import simulate as simulate
-    from clickassay.api.studies.audit import AuditResult as AuditResult
-    from clickassay.api.studies.audit import ListAuditResult as ListAuditResult
-    from clickassay.api.studies.audit import audit_grades as audit_grades
-    from clickassay.api.studies.check import CheckResult as CheckResult
-    from clickassay.api.studies.diff import DiffResult as DiffResult
-    from clickassay.api.studies.evaluate import EvaluationResult as EvaluationResult
-    from clickassay.api.studies.experiments import ExperimentsResult as ExperimentsResult
-    from clickassay.api.studies.judges import JudgesResult as JudgesResult
-    from clickassay.api.studies.learn import LearnResult as LearnResult
-    from clickassay.api.studies.power import PowerOfTest as PowerOfTest
-    from clickassay.api.studies.power import PowerResult as PowerResult
-    from clickassay.core.errors import ClickassayError as ClickassayError
-    from clickassay.core.errors import InputError as InputError
-    from clickassay.core.errors import JudgmentError as JudgmentError
-    from clickassay.core.errors import OutputError as OutputError
-    from clickassay.core.errors import ReportError as ReportError
-    from clickassay.core.errors import SettingsError as SettingsError
-    from clickassay.core.provenance import __version__ as __version__
-    from clickassay.inputs.staging.sql import InputSql as InputSql
+    from clickassay.api.inspect import InspectResult, inspect
+    from clickassay.api.patterns import PatternsResult, open_patterns, pattern_table
+    from clickassay.api.questions import audit, check, compare_click_models, diff, experiments, learn, power
+    from clickassay.api.rankings import evaluate, judges
+    from clickassay.api.run import Chart, RunResult, open_run, run
+    from clickassay.api.simulate import SimulatedLog, simulate
+    from clickassay.api.studies.audit import AuditResult, ListAuditResult, audit_grades
+    from clickassay.api.studies.check import CheckResult
+    from clickassay.api.studies.click_models import ClickModelsResult
+    from clickassay.api.studies.diff import DiffResult
+    from clickassay.api.studies.evaluate import EvaluationResult
+    from clickassay.api.studies.experiments import ExperimentsResult
+    from clickassay.api.studies.judges import JudgesResult
+    from clickassay.api.studies.learn import LearnResult
+    from clickassay.api.studies.power import PowerOfTest, PowerResult
+    from clickassay.core.errors import (
+        ClickassayError,
+        InputError,
+        JudgmentError,
+        OutputError,
+        ReportError,
+        SettingsError,
+    )
+    from clickassay.core.provenance import __version__
+    from clickassay.inputs.staging.sql import InputSql
 
-_HOMES = {
-    "SettingsError": "clickassay.core.errors",
-    "ReportError": "clickassay.core.errors",
-    "OutputError": "clickassay.core.errors",
-    "JudgmentError": "clickassay.core.errors",
-    "InputError": "clickassay.core.errors",
-    "AuditResult": "clickassay.api.studies.audit",
-    "Chart": "clickassay.api.run",
-    "CheckResult": "clickassay.api.studies.check",
-    "ClickassayError": "clickassay.core.errors",
-    "DiffResult": "clickassay.api.studies.diff",
-    "EvaluationResult": "clickassay.api.studies.evaluate",
-    "ExperimentsResult": "clickassay.api.studies.experiments",
-    "InputSql": "clickassay.inputs.staging.sql",
-    "InspectResult": "clickassay.api.inspect",
-    "JudgesResult": "clickassay.api.studies.judges",
-    "LearnResult": "clickassay.api.studies.learn",
-    "ListAuditResult": "clickassay.api.studies.audit",
-    "PatternsResult": "clickassay.api.patterns",
-    "PowerOfTest": "clickassay.api.studies.power",
-    "PowerResult": "clickassay.api.studies.power",
-    "RunResult": "clickassay.api.run",
-    "SimulatedLog": "clickassay.api.simulate",
-    "__version__": "clickassay.core.provenance",
-    "audit": "clickassay.api.questions",
-    "audit_grades": "clickassay.api.studies.audit",
-    "check": "clickassay.api.questions",
-    "diff": "clickassay.api.questions",
-    "evaluate": "clickassay.api.rankings",
-    "experiments": "clickassay.api.questions",
-    "inspect": "clickassay.api.inspect",
-    "judges": "clickassay.api.rankings",
-    "learn": "clickassay.api.questions",
-    "open_patterns": "clickassay.api.patterns",
-    "open_run": "clickassay.api.run",
-    "pattern_table": "clickassay.api.patterns",
-    "power": "clickassay.api.questions",
-    "run": "clickassay.api.run",
-    "simulate": "clickassay.api.simulate",
+_NAMES = {
+    "api.inspect": "InspectResult inspect",
+    "api.patterns": "PatternsResult open_patterns pattern_table",
+    "api.questions": "audit check compare_click_models diff experiments learn power",
+    "api.rankings": "evaluate judges",
+    "api.run": "Chart RunResult open_run run",
+    "api.simulate": "SimulatedLog simulate",
+    "api.studies.audit": "AuditResult ListAuditResult audit_grades",
+    "api.studies.check": "CheckResult",
+    "api.studies.click_models": "ClickModelsResult",
+    "api.studies.diff": "DiffResult",
+    "api.studies.evaluate": "EvaluationResult",
+    "api.studies.experiments": "ExperimentsResult",
+    "api.studies.judges": "JudgesResult",
+    "api.studies.learn": "LearnResult",
+    "api.studies.power": "PowerOfTest PowerResult",
+    "core.errors": "ClickassayError InputError JudgmentError OutputError ReportError SettingsError",
+    "core.provenance": "__version__",
+    "inputs.staging.sql": "InputSql",
 }
-"""Where each public name is."""
+"""The public names of each module."""
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605 - each name is also imported above, for type checkers
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+__all__ = [
+    "AuditResult", "Chart", "CheckResult", "ClickModelsResult", "ClickassayError", "DiffResult",
+    "EvaluationResult", "ExperimentsResult", "InputError", "InputSql", "InspectResult", "JudgesResult",
+    "JudgmentError", "LearnResult", "ListAuditResult", "OutputError", "PatternsResult", "PowerOfTest",
+    "PowerResult", "ReportError", "RunResult", "SettingsError", "SimulatedLog", "__version__", "audit", "audit_grades",
+    "check", "compare_click_models", "diff", "evaluate", "experiments", "inspect", "judges", "learn",
+    "open_patterns", "open_run", "pattern_table", "power", "run", "simulate",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes
@@ -112,9 +88,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module's attributes
         raise AttributeError(f"module 'clickassay' has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - at its only use
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(f"clickassay.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    """Return the public names."""
     return sorted({*globals(), *__all__})

@@ -5,11 +5,7 @@ Python ends with 1 where an import fails, and 1 means a finding here. So nothing
 
 
 def start() -> None:
-    """Run the command line as all that this process does.
-
-    Raises SystemExit: with 3 for whatever goes wrong before commands can speak, e.g. in an installation that
-    is broken.
-    """
+    """Run the command line; SystemExit 3 for what goes wrong before commands can speak."""
     try:
         from clickassay.cli.app import start as run  # noqa: PLC0415 - see above
 

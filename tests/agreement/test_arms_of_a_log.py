@@ -179,6 +179,18 @@ def test_a_store_in_two_runs_holds_the_arms_of_the_whole_log(seed, engine, tmp_p
     assert store is None or as_rows(store.table()) == log.expected
 
 
+@pytest.mark.parametrize("seed", first(4, [4, 8, 13, 0, *range(16, 40)]))
+def test_engines_leave_the_same_bytes_in_a_store(seed, tmp_path):
+    log, left = given(seed, tmp_path), {}
+    for engine in ("arrays", "duckdb"):
+        folder = tmp_path / engine
+        folder.mkdir()
+        held = store_of(engine, log, folder)
+        files = () if held is None else sorted(held.folder.rglob("*.parquet"))
+        left[engine] = {file.relative_to(held.folder): file.read_bytes() for file in files}
+    assert left["arrays"] == left["duckdb"]
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_of_deliveries_with_other_arms_the_least_counts_however_the_query_is_spelled(engine, tmp_path):
     row = {"search_id": 1, "user_id": 1, "timestamp": datetime(2026, 1, 5, tzinfo=UTC), "results": ["a"]}

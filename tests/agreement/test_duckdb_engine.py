@@ -1,6 +1,4 @@
-"""The declared steps on DuckDB leave the bytes of the default engine, whatever the log and its files."""
-
-import shutil
+"""The declared steps on DuckDB leave the bytes of the default engine, whatever the files of the log."""
 
 import duckdb
 import polars as pl
@@ -13,70 +11,11 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import make_patterns
 from clickassay.logs.duckdb import DuckDBEngine
-from clickassay.patterns.store import PatternStore
 from clickassay.patterns.table import read_patterns
 from support.logs import tiny
-from support.logs.messy import write_log
-from support.logs.real_logs import REAL_LOGS, real_log
-from support.logs.small_logs import NOON, session_counts, simulated
-from support.logs.stores import FILES, grown, in_files
-from support.spark.odd_logs import DEPTH, KINDS
-from support.spark.packed_logs import LOGS, SHAPES, packs
+from support.logs.small_logs import NOON, simulated
 from support.spark.spark_logs import both_engines, differing_tables, made_by
 from support.tiers import first
-
-
-# ---- whole logs ---------------------------------------------------------------------------------
-@pytest.fixture(scope="module")
-def packed():
-    return packs()
-
-
-def of_pack(pack, folder, **more):
-    """Make the pattern table of a pack of messy logs on both engines; return their folders."""
-    rows = {"searches": pack.searches, "clicks": pack.clicks, "judgments": pack.judgments}
-    paths = write_log(folder / "log", pack.seeds[0], **rows)
-    settings = pack.settings | more
-    halves = paths["searches"], paths["clicks"]
-    return both_engines(*halves, folder, other="duckdb", judgments=paths["judgments"], **settings)
-
-
-@pytest.mark.parametrize("number", first(1, range(len(SHAPES))))
-def test_messy_logs_leave_the_same_bytes(packed, number, tmp_path):
-    ours, theirs = of_pack(packed[number], tmp_path)
-    assert differing_tables(ours, theirs) == [], f"seeds {packed[number].seeds}"
-    assert read_patterns(theirs).patterns.height > LOGS
-
-
-@pytest.mark.parametrize("number", first(1, range(len(SHAPES))))
-def test_the_same_queries_without_judgments_are_left_out(packed, number, tmp_path):
-    ours, theirs = of_pack(packed[number], tmp_path, only_judged=True)
-    assert differing_tables(ours, theirs) == []
-    table = read_patterns(theirs)
-    assert table.patterns.height > 0
-    assert "query without judgments" in table.funnel["reason"].to_list()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_logs_with_an_oddity_each_leave_what_is_worked_out_by_hand(kind, tmp_path):
-    for number, log in enumerate(KINDS[kind]):
-        log.put(tmp_path, number)
-    halves = tmp_path / "searches", tmp_path / "clicks"
-    ours, theirs = both_engines(*halves, tmp_path, other="duckdb", depth=(DEPTH,), max_rejected=0.9)
-    assert differing_tables(ours, theirs) == []
-    found = {}
-    for (market, _query, results, mask), sessions in session_counts(read_patterns(theirs)).items():
-        found.setdefault(market, {})[results, mask] = sessions
-    assert found == {log.known_as: log.left for log in KINDS[kind]}
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", REAL_LOGS)
-def test_a_real_log_leaves_the_same_bytes(name, tmp_path):
-    halves, given, sessions = real_log(name, tmp_path / "log")
-    ours, theirs = both_engines(*halves, tmp_path, other="duckdb", **given)
-    assert differing_tables(ours, theirs) == []
-    assert read_patterns(theirs).patterns["sessions"].sum() >= sessions
 
 
 @pytest.mark.thorough
@@ -98,7 +37,6 @@ def test_a_log_beyond_the_memory_limit_is_spilled_and_leaves_the_same_bytes(tmp_
     assert sum(spilled) > 10_000_000
 
 
-# ---- files --------------------------------------------------------------------------------------
 FAR = 9_999_999_999_999_999  # milliseconds that DuckDB cannot spell in microseconds
 
 
@@ -183,44 +121,6 @@ def test_times_at_the_ends_of_their_range_are_rejected_alike(far, unit, tmp_path
     assert table.patterns["sessions"].sum() == tiny.ROWS - (far != NOON or unit == "us")
 
 
-# ---- stores -------------------------------------------------------------------------------------
-@pytest.fixture(scope="module")
-def log(tmp_path_factory):
-    return in_files(tmp_path_factory.mktemp("log"))
-
-
-@pytest.fixture(scope="module")
-def old_times(log, tmp_path_factory):
-    """Return the log with times that DuckDB does not read itself."""
-    folder = tmp_path_factory.mktemp("old") / "log"
-    shutil.copytree(log, folder)
-    for file in folder.rglob("[0-9].parquet"):
-        pq.write_table(pq.read_table(file), file, use_deprecated_int96_timestamps=True, row_group_size=150)
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("times", "batch"),
-    first(2, [("log", "400"), ("old_times", "file"), ("log", "file"), ("old_times", "400")]),
-)
-def test_every_file_of_a_store_is_the_same(request, times, batch, tmp_path):
-    log = request.getfixturevalue(times)
-    told = grown("arrays", log, tmp_path / "arrays", batch)
-    assert grown("duckdb", log, tmp_path / "duckdb", batch) == told
-    ours, theirs = (tiny.files_of(tmp_path / engine, ".parquet") for engine in ("arrays", "duckdb"))
-    assert theirs == ours
-    assert len(ours) > FILES * 5
-    assert PatternStore(tmp_path / "duckdb").table().patterns["sessions"].sum() > 300
-
-
-@pytest.mark.parametrize(("one", "other"), first(1, [("arrays", "duckdb"), ("duckdb", "arrays")]))
-def test_one_engine_continues_the_store_of_the_other(one, other, log, tmp_path):
-    told = grown(one, log, tmp_path / "alone")
-    assert grown(one, log, tmp_path / "in turn", then=other) == told
-    assert tiny.files_of(tmp_path / "in turn", ".parquet") == tiny.files_of(tmp_path / "alone", ".parquet")
-
-
-# ---- what goes wrong ----------------------------------------------------------------------------
 def no_text(file):
     """Put bytes that are no UTF-8 into a column of text."""
     rows = pq.read_table(file)

@@ -14,7 +14,6 @@ from clickassay.patterns.store import PatternStore
 from support.oracle.oracle_outcomes import outcomes_of
 from support.tiers import first
 
-NINE = {"search_id": list(range(9)), "name": [f"x{n}" for n in range(9)], "value": [1.0] * 9}
 NAMES = ("revenue", "rating", "Revenue ", None)
 VALUES = (0.0, 1.0, 19.99, -3.5, 1e9, -1e9, 2e9, float("nan"), float("inf"), None, 0.0005, 1234.5675)
 

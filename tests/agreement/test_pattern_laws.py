@@ -42,7 +42,6 @@ def rows_where(frame, **wanted):
     return int(frame.filter(**wanted)["rows"].sum())
 
 
-# ---- counts add up ----------------------------------------------------------------------------
 @few
 @given(drawn_logs(), st.integers(1, 10))
 def test_pattern_counts_add_up_to_the_sessions_formed(log, depth):
@@ -83,7 +82,6 @@ def assert_sum(whole, one, other):
     assert funnel_counts(whole.funnel) == funnel_counts(one.funnel) + funnel_counts(other.funnel)
 
 
-# ---- days -------------------------------------------------------------------------------------
 @few
 @given(drawn_logs(), st.sampled_from(("day", "week")), st.sampled_from(("auto", "1", "3")))
 def test_the_days_of_each_list_add_up_to_its_patterns(log, periods, batch):
@@ -118,7 +116,6 @@ def test_a_session_is_of_the_day_in_utc_of_its_first_search(periods, days, batch
     assert (None if shown is None else dict(shown.select("day", "sessions").iter_rows())) == days
 
 
-# ---- independence and time --------------------------------------------------------------------
 @few
 @given(drawn_logs((1, 2)), drawn_logs((3, 4)))
 def test_users_are_independent_so_the_table_of_all_is_the_sum_of_tables(ours, theirs):
@@ -160,7 +157,6 @@ def test_the_order_of_rows_is_irrelevant(log, random):
     assert_same(patterns_of(searches, clicks), patterns_of(*shuffled))
 
 
-# ---- folds ------------------------------------------------------------------------------------
 @few
 @given(drawn_logs(range(1, 7)), st.integers(2, 5))
 def test_folds_sum_to_the_unfolded_table(log, folds):
@@ -195,7 +191,6 @@ def test_all_sessions_of_a_user_are_in_one_fold_and_folds_share_the_users(tmp_pa
     assert min(sizes.values()) >= 8  # 20 are expected; fewer than 8 of 60 has a chance below 0.0002
 
 
-# ---- a cut of the depth -----------------------------------------------------------------------
 @few
 @given(drawn_logs(), st.integers(1, 7), st.dictionaries(st.sampled_from(URLS), st.integers(0, 4), min_size=5))
 def test_a_shallow_table_is_the_cut_of_a_deeper_one(log, depth, grades):
@@ -212,7 +207,6 @@ def test_a_shallow_table_is_the_cut_of_a_deeper_one(log, depth, grades):
     assert (shallow.too_short, shallow.not_judged) == (deep.too_short, deep.not_judged)
 
 
-# ---- stored tables ----------------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     return simulated(tmp_path_factory.mktemp("pattern-table") / "log", searches=1_000, queries=12)

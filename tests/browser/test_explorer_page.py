@@ -37,7 +37,6 @@ def hostile(chromium, tmp_path_factory):
         yield visit
 
 
-# ---- what the engineer does -------------------------------------------------------------------
 def words(visit, part=DETAILS):
     return visit.page.inner_text(part)
 
@@ -138,7 +137,6 @@ def test_axe_finds_nothing_serious(sample, tab):
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
 
 
-# ---- safety -----------------------------------------------------------------------------------
 def fetched(address, **headers):
     """Return the status and body of a plain request, without following it elsewhere."""
     parts = urlsplit(address)

@@ -60,7 +60,6 @@ def zero(log):
     return made(log, "zero", "--unjudged=zero", judgments="some.parquet")
 
 
-# ---- values -------------------------------------------------------------------------------------
 def plain_values(run, judgments):
     """Return grades, sessions and some conventions of the run's configurations, list by list."""
     rows = (
@@ -154,7 +153,6 @@ def test_rows_name_the_first_convention_with_the_same_values(audited):
     assert audited.n_unjudged == 0
 
 
-# ---- what a run does not keep -------------------------------------------------------------------
 def test_without_judgments_what_needs_them_is_left_out_and_the_rest_is_the_same(run, audited):
     alone = audit_run(run)
     both = alone.audited.join(audited.audited, on=["click_metric", "convention"], suffix="_with")
@@ -206,7 +204,6 @@ def test_grades_drawn_from_clicks_are_refused(run, tmp_path):
     assert "drawn from clicks" in tiny.refusal("audit", tmp_path, "--quiet")
 
 
-# ---- conclusions --------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
@@ -235,7 +232,6 @@ def test_each_change_has_the_correlations_of_the_two_conventions(audited):
         assert row["other"] != row["quantity"]
 
 
-# ---- the table of a run -------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["run", "zero"])
 def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log, request):
     folder = request.getfixturevalue(kind)
@@ -253,7 +249,6 @@ def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log
         assert np.allclose(table[name].to_numpy(), found[name].to_numpy(), atol=1e-9, equal_nan=True), name
 
 
-# ---- the command --------------------------------------------------------------------------------
 def said(*arguments):
     return tiny.said_by("audit", *arguments, "--quiet")
 

@@ -40,7 +40,6 @@ def with_rules(*texts):
     return [part for text in texts for part in ("--rule", text)]
 
 
-# ---- exit codes -------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("rule", "code", "strict"),
     [
@@ -108,7 +107,6 @@ def test_what_cannot_be_checked_is_refused_with_2_and_one_line(whole, arguments,
     assert words in tiny.refusal("check", whole, *arguments)
 
 
-# ---- which rules ------------------------------------------------------------------------------
 def test_without_rules_the_default_ones_are_checked_which_help_names():
     told = json.loads(tiny.said_by("check", sample(), "--json"))
     assert [one["rule"] for one in told["rules"]] == list(DEFAULT_RULES)
@@ -126,7 +124,6 @@ def test_rules_of_a_file_come_before_those_of_options_and_take_the_place_of_the_
     assert rules == ["coverage >= 0.8", 'health == "ok"', "queries >= 1"]
 
 
-# ---- what is shown ----------------------------------------------------------------------------
 RULES = with_rules(
     "correlation(ERR, MeanRR) >= 0.6", "correlation(ERR, MeanRR) >= 0.35", "coverage >= 0.8", 'health == "ok"'
 )
@@ -188,7 +185,6 @@ def test_json_of_a_worse_run_has_what_fell(whole, turned):
     assert rule["value"] == min(rule["changes"], key=lambda row: row["p_adjusted"])["change"]
 
 
-# ---- docs/reference/check.md ------------------------------------------------------------------
 def test_the_page_names_every_quantity_state_option_default_and_key_of_the_document():
     page = PAGE.read_text(encoding="utf-8")
     forms = [one.form for one in QUANTITIES.values()]
@@ -202,7 +198,6 @@ def test_the_page_names_every_quantity_state_option_default_and_key_of_the_docum
     assert [key for key in keys if f"`{key}`" not in page] == []
 
 
-# ---- past tests -------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("rule", "code", "state"),
     [

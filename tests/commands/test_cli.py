@@ -354,11 +354,6 @@ def test_control_signs_in_a_message_cannot_reach_the_terminal(capsys):
     assert capsys.readouterr().err == "clickassay: a \\x1b[31mred\\u202e\n"
 
 
-def test_running_out_of_memory_is_told_with_what_to_do(capsys):
-    assert run_command(raising(MemoryError())) == 2
-    assert "free some memory, or use a larger machine" in capsys.readouterr().err
-
-
 # ---- progress ---------------------------------------------------------------------------------
 def test_progress_is_drawn_on_stderr_of_a_terminal_only(monkeypatch, capsys):
     for terminal, quiet in ((True, False), (True, True), (False, False)):

@@ -6,11 +6,14 @@ import re
 import polars as pl
 import pytest
 
+import clickassay as ca
 from clickassay.click_models.catalogue import CLICK_MODELS
-from clickassay.core.contracts.clicks import CLICK_DOCUMENTS, CLICK_POSITIONS
+from clickassay.core.contracts.clicks import CLICK_DOCUMENTS, CLICK_HELD_OUT, CLICK_POSITIONS
 from clickassay.core.contracts.clicks import CLICK_MODELS as MODELS_FORM
+from clickassay.core.errors import ReportError, SettingsError
 from clickassay.patterns.table import read_patterns
 from support.logs import tiny
+from support.logs.position_world import position_world
 from support.places import SAMPLE, SAMPLE_LOG
 from support.runs.given_runs import changed_table
 
@@ -28,8 +31,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-def compared(*arguments):
-    return tiny.said_by("clicks", "compare", *arguments, "--quiet")
+def compared(*arguments, hold_out="sessions"):
+    return tiny.said_by("clicks", "compare", *arguments, "--hold-out", hold_out, "--quiet")
 
 
 def frame_of(*arguments):
@@ -93,6 +96,83 @@ def test_people_get_tables_with_examination_by_position(folder):
     assert [row[0] for row in rows] == ["1", "2", "3", "4", "5"]
     assert rows[0][1:5] == ["1.00"] * 4
     assert float(rows[4][1]) < 1
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    """Write the pattern table of users who look at positions, whatever stands there."""
+    world = position_world(30_000, seed=1, theta=(1, 0.6, 0.4, 0.3, 0.25), queries=40, per_query=5)
+    table = ca.pattern_table(world.searches, world.clicks, progress=False)
+    return table.save(tmp_path_factory.mktemp("planted") / "patterns")
+
+
+@pytest.fixture(scope="module")
+def held_out(planted):
+    """Return rows of the rankings that were held out."""
+    said = compared(planted, "--click-models", "PBM,DCTR", "--depth", "5", "--json", hold_out="lists")
+    return pl.DataFrame(json.loads(said), infer_schema_length=None)
+
+
+def test_rankings_are_held_out_and_say_which_model_the_log_supports(planted, held_out, tmp_path):
+    out = tmp_path / "models"
+    asked = (planted, "--click-models", "PBM,DCTR", "--depth", "5")
+    said = compared(*asked, "--out", out, hold_out="lists")
+    best = held_out.filter("is_best", click_metric="MeanRR").row(0, named=True)
+    assert said.startswith(
+        f"This log supports {best['model']}: it predicts MeanRR of unseen rankings with a "
+    )
+    assert (
+        f"correlation of {best['correlation']:.2f} within queries (95% CI {best['correlation_low']:.2f} to"
+        in said
+    )
+    assert "of the variance of MeanRR between rankings of a query is noise of their sessions" in said
+    assert "discounts most like the examination of PBM" in said
+    table = pl.read_parquet(out / "click_held_out.parquet")
+    assert table.equals(CLICK_HELD_OUT.canonical(table))
+    assert table["correlation"].to_list() == held_out["correlation"].to_list()
+    assert pl.read_parquet(out / "click_calibration.parquet")["model"].unique().to_list() == [best["model"]]
+    assert (out / "predicted.svg").read_text().startswith("<svg")
+    page = (out / "report.html").read_text()
+    assert f"This log supports {best['model']}" in page
+    assert "Predicted and observed MeanRR of unseen rankings" in page
+
+
+def test_another_click_metric_may_choose(planted):
+    asked = (planted, "--click-models", "PBM", "--depth", "5", "--click-metric", "UCTR")
+    assert "predicts UCTR of unseen rankings" in compared(*asked, hold_out="lists")
+
+
+def test_by_default_rankings_are_held_out_where_queries_have_them(planted):
+    asked = (planted, "--click-models", "PBM", "--depth", "5", "--quiet", "--json")
+    rows = json.loads(tiny.said_by("clicks", "compare", *asked))
+    assert {row["click_metric"] for row in rows} > {"MeanRR", "UCTR"}
+
+
+def test_a_log_without_rankings_to_hold_out_cannot_tell(tmp_path):
+    log = tiny.write_log(tmp_path)
+    tiny.said_by(*log.options("patterns", out=tmp_path / "patterns"))
+    said = compared(tmp_path / "patterns", "--click-models", "PBM", hold_out="lists")
+    assert said.startswith(
+        "This log cannot tell which click model it supports: no query has 3 rankings with 20 "
+    )
+    assert "PBM predicts clicks best" in tiny.said_by(
+        "clicks", "compare", tmp_path / "patterns", "--click-models", "PBM", "--quiet"
+    )
+
+
+def test_python_says_what_the_command_says(planted, held_out):
+    found = ca.compare_click_models(
+        planted, hold_out="lists", click_models=["PBM", "DCTR"], depth=5, progress=False
+    )
+    assert found.shown["slope"].to_list() == held_out["slope"].to_list()
+    assert found.model == held_out.filter("is_best")["model"][0]
+    assert found.facts["answer"] == found.answer
+    assert repr(found).startswith(found.answer)
+    assert found.chart().svg.startswith("<svg")
+    with pytest.raises(ReportError, match="no chart 'x'"):
+        found.chart("x")
+    with pytest.raises(SettingsError, match="click_metric='SS'"):
+        ca.compare_click_models(planted, click_metric="SS")
 
 
 def test_out_takes_tables_in_their_forms(folder, tmp_path):

@@ -47,7 +47,6 @@ def lowered(by, *, metric="ERR", click="MeanRR"):
     return change
 
 
-# ---- exit codes -------------------------------------------------------------------------------
 def test_a_run_and_itself_pass_the_strictest_watch():
     ended = compared(sample(), sample(), "--splits", "--fail-above", "1e-9")
     rows = pl.read_parquet(sample() / "correlations.parquet").height
@@ -107,7 +106,6 @@ def test_a_class_of_queries_is_watched_only_when_asked_for(whole, tmp_path):
     assert "FINDING the correlation of ERR with MeanRR (market north, top 5, length 2) fell " in ended.out
 
 
-# ---- what is shown ----------------------------------------------------------------------------
 def test_the_table_shows_values_change_and_verdict_of_what_changed_and_nothing_else(whole, tmp_path):
     other = changed_table(whole, tmp_path / "other", "correlations", lowered(0.25))
     ended = compared(whole, other)
@@ -183,7 +181,6 @@ def test_texts_of_a_run_cannot_act_on_the_terminal_or_the_layout(whole, tmp_path
     assert "[bold]" in compared(whole, other).out
 
 
-# ---- what is refused --------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -255,15 +252,6 @@ def test_a_table_that_is_missing_or_broken_is_named(whole, tmp_path, name, place
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"inputs": [], "settings": {}, "versions": {}}', "[" * 100_000]
-)
-def test_settings_that_are_none_are_named(whole, tmp_path, text):
-    broken = shutil.copytree(whole, tmp_path / "broken")
-    (broken / "settings.json").write_text(text)
-    assert f"{broken / 'settings.json'} is broken (" in tiny.refusal("diff", whole, broken)
-
-
-@pytest.mark.parametrize(
     ("name", "change", "words"),
     [
         ("correlations", lambda rows: rows.with_columns(correlation=pl.lit(1.5)), "relation outside -1..1"),
@@ -279,15 +267,6 @@ def test_tables_that_were_changed_by_hand_are_named_with_what_is_wrong(whole, tm
     assert words in line
 
 
-def test_a_folder_that_is_no_run_is_refused(whole, tmp_path):
-    assert f"no settings.json in {tmp_path}: give" in tiny.refusal("diff", tmp_path, whole)
-    missing = tmp_path / "missing"
-    assert f"no settings.json in {missing}" in tiny.refusal("diff", whole, missing)
-    line = tiny.refusal("diff", whole, ROOT / "data_samples")
-    assert line.endswith("give a folder that `clickassay run` made")
-
-
-# ---- docs/reference/diff.md -------------------------------------------------------------------
 def test_the_page_names_every_option_and_every_verdict(whole, turned):
     page = (ROOT / "docs" / "reference" / "diff.md").read_text(encoding="utf-8")
     ended = compared("--help")
@@ -302,7 +281,6 @@ def test_the_page_names_every_option_and_every_verdict(whole, turned):
     assert [word for row in rows for word in row.split("|")[1].strip().split(", ")] == words
 
 
-# ---- the page ---------------------------------------------------------------------------------
 def test_out_writes_a_page_or_a_folder_and_says_where(whole, turned, tmp_path):
     page = tmp_path / "deep" / "page.html"
     ended = compared(whole, turned, "--out", page)

@@ -150,7 +150,6 @@ def test_a_log_file_on_a_full_disk_leaves_the_exit_code_to_say_it(line):
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"")
 
 
-# ---- 1 is a finding, and nothing else -----------------------------------------------------------
 class Panic(BaseException):
     """As Polars' panics: no `Exception`."""
 

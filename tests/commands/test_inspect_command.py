@@ -42,7 +42,6 @@ def paths(place):
     return {name: str(place / f"{name}.parquet") for name in ("searches", "clicks", "judgments")}
 
 
-# ---- a log --------------------------------------------------------------------------------------
 def test_a_good_log_is_told_as_plain_loops_count_it(tmp_path):
     found, code = told(folder(tmp_path / "log"))
     assert (code, found["problems"], found["lost"]) == (0, [], [])
@@ -192,7 +191,6 @@ def test_the_screen_shows_what_is_left_out_and_what_is_in_the_way(tmp_path):
     assert "Problem: searches: 24 of 24 rows are unusable" in ended.out
 
 
-# ---- files and folders --------------------------------------------------------------------------
 def test_a_foreign_file_is_named_with_the_command_that_takes_it(tmp_path):
     (tmp_path / "it's.csv").write_text("query,docid,rating\nq,a,1\n")
     said = tiny.said_by("inspect", tmp_path / "it's.csv")
@@ -290,7 +288,6 @@ def test_an_empty_folder_is_refused(tmp_path):
     assert "contains no file" in tiny.inside("inspect", tmp_path).err
 
 
-# ---- tables under names of their own ------------------------------------------------------------
 def shop(folder):
     """The tables of a shop's log, each in a file of its own."""
     named = {

@@ -33,7 +33,7 @@ NARROWER = {
     "depth": {"check", "diff", "power", "audit", "learn", "plan", *CHOOSING},
     "metric": {"diff", "experiments", "plan"},
     "margin": {"experiments"},
-    "click_metric": {"audit", "diff", "learn", "power"},
+    "click_metric": {"audit", "clicks compare", "diff", "learn", "power"},
     "click_models": {"clicks compare"},
     "max_grade": {"import judgments", "judges"},
     "question": {"power"},
@@ -101,7 +101,6 @@ def test_what_is_no_option_is_answered_with_the_closest_one():
     assert "evaluate" in tiny.inside("evalute").err
 
 
-# ---- --json -------------------------------------------------------------------------------------
 def test_every_command_has_json():
     assert [
         words for words, command in ALL.items() if "json" not in {one.name for one in command.params}

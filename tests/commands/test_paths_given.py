@@ -153,7 +153,6 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
     assert "is not UTF-8; give a text in UTF-8" in line
 
 
-# ---- one function makes paths of what a user writes ----------------------------------------------
 MAKERS = {
     "cli/exit.py": "the null device, and the file that it has written",
     "cli/inputs.py": "places that `cli.options` or a project file has named",

@@ -88,7 +88,6 @@ def test_the_documents_of_ubi_in_a_folder_have_one_command(tmp_path):
     assert tiny.inside(*filled(command, tmp_path, tmp_path / "out"), "--quiet").code == 0
 
 
-# ---- remedies in messages -----------------------------------------------------------------------------
 REFUSALS = tomllib.loads((IMPORTED / "judgments" / "refusals.toml").read_text(encoding="utf-8"))
 QUOTE = "\0"
 """In place of a quote inside quotes, which the pattern of an option does not know."""
@@ -171,7 +170,6 @@ def test_what_nothing_reads_has_no_command_and_ends_with_1(text, tmp_path):
     assert (ended.code, commands_in(ended.out.replace("judgments FILE", ""))) == (1, []), ended.out
 
 
-# ---- columns that may be meant ------------------------------------------------------------------------
 ODD_NAMES = ("{}", "${}", "'{}'", "`{}`; #", '<{}> && "*"', "{}.", "-{}")
 """Columns as people and tools write them, `{}` for our name with blanks and capitals."""
 

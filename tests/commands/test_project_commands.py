@@ -525,17 +525,6 @@ def test_settings_shows_no_secret(here, monkeypatch):
     assert "HUSH" not in tiny.said_by("settings") + tiny.said_by("settings", "--json")
 
 
-def test_the_command_that_inspect_prints_for_guessed_columns_can_be_pasted(here):
-    shop(here)
-    scale = ("--max-grade", 2, "--relevant-grade", 2, "--depth", 3)
-    said = tiny.said_by("inspect", "shop", *scale)
-    assert 'searches = "shop/shown-*.parquet"' in said
-    words = shlex.split(next(line for line in said.splitlines() if line.startswith("clickassay run ")))
-    assert words.count("--column") == 8
-    assert tiny.inside(*words[1:], *tiny.QUICK).code == 0
-    assert (here / "RUN" / "report.html").is_file()
-
-
 def test_init_names_the_command_that_reads_a_file_of_another_tool(here):
     (here / "other").mkdir()
     event = {"action_name": "click", "query_id": "q", "event_attributes": {"object": {"object_id": "d"}}}

@@ -43,7 +43,6 @@ def cells(text):
     return [row for number, row in enumerate(stripped) if number not in heads.union(rules)]
 
 
-# ---- docs/reference/funnel.md -----------------------------------------------------------------
 @pytest.fixture(scope="module")
 def documented_steps():
     """Return the (source, step, reason) that the page on the funnel explains."""
@@ -162,7 +161,6 @@ def test_the_sums_on_the_page_hold_in_the_sample_log(sample_funnel):
             assert total(source, [whole], 0) == total(source, steps.split("+"), *levels) > 0
 
 
-# ---- links ------------------------------------------------------------------------------------
 def links_of(document):
     """Return the relative links and pictures of a document: (file, anchor)."""
     text = re.sub(r"`[^`\n]*`", "", document.read_text(encoding="utf-8"))
@@ -184,7 +182,6 @@ def test_every_relative_link_leads_to_a_file_and_to_a_heading(document):
         assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), f"{path}#{anchor}"
 
 
-# ---- paths ------------------------------------------------------------------------------------
 GUIDES = (
     "CONTRIBUTING.md", "README.md", "pipeline/README.md", "docs/explanation/architecture.md",
     "docs/explanation/decisions.md", "docs/explanation/trust.md",

@@ -41,7 +41,6 @@ def test_a_page_says_in_its_first_line_that_a_script_makes_it_and_only_then():
     assert says == {script(name).PAGE for name in MADE if name != "sql"}
 
 
-# ---- docs/reference/cli.md --------------------------------------------------------------------
 @pytest.fixture(scope="module")
 def listed():
     """Return the commands that --help lists in a wide terminal."""
@@ -72,7 +71,6 @@ def test_the_reference_has_every_command_that_help_lists(listed):
     assert set(parts((REFERENCE / "cli.md").read_text(encoding="utf-8"))) == {*listed, "Shared options"}
 
 
-# ---- docs/reference/questions.md --------------------------------------------------------------
 def test_a_cell_shows_its_text_and_nothing_else():
     cell = script("questions").markdown_cell
     assert cell("AP(rel=2) 0.12") == "AP(rel=2) 0.12"
@@ -94,7 +92,6 @@ def test_a_question_without_an_answer_says_so(tmp_path):
     assert part.endswith(".sql).\n\nNo rows.\n")
 
 
-# ---- sql/README.md ------------------------------------------------------------------------------
 def test_every_file_of_sql_is_a_step_told_in_words():
     made, folder = script("sql"), ROOT / "sql"
     files = {file.relative_to(folder).with_suffix("").as_posix() for file in folder.rglob("*.sql")}

@@ -63,7 +63,6 @@ def test_it_shows_what_its_first_command_prints():
     assert printed[-len(last) :] == last
 
 
-# ---- your own log -----------------------------------------------------------------------------
 def columns_of(name):
     line = next(line for line in OWN_LOG.splitlines() if line.startswith(f"| `--{name}`"))
     needed, optional = ([*re.findall(r"`(\w+)`", cell)] for cell in line.split("|")[2:4])
@@ -181,7 +180,6 @@ def test_its_code_runs_and_prints_the_decision(monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("Switch from NDCG to ERR: ")
 
 
-# ---- which command ----------------------------------------------------------------------------
 def rows_of_commands(text):
     """Return the code of each row of a table of commands: command lines, without `clickassay`."""
     rows = [line.split(" | ")[1] for line in text.splitlines() if line.startswith("| ")]

@@ -95,7 +95,6 @@ def run(shop):
     return shop / "june"
 
 
-# ---- before anything runs -----------------------------------------------------------------------
 def test_names_of_their_own_are_answered_with_all_that_are_needed(tmp_path):
     searches, *_ = messy_log()
     file = write(tmp_path / "events.csv", ("sessionId", "userId", "searchTerm", "ts", "products"), searches)
@@ -119,7 +118,6 @@ def test_the_command_that_inspect_ends_with_can_be_pasted(shop, monkeypatch, tmp
     assert (tmp_path / "RUN" / "report.md").is_file()
 
 
-# ---- the report -----------------------------------------------------------------------------------
 def test_nothing_of_the_log_is_lost_or_counted_twice(run):
     funnel = pl.read_parquet(run / "funnel.parquet").filter(depth=0)
     rows = {(row["source"], row["step"], row["reason"]): row["rows"] for row in funnel.iter_rows(named=True)}
@@ -148,7 +146,6 @@ def test_a_folder_of_an_evaluation_is_no_run_and_is_not_said_to_be_old(tmp_path,
     assert str(tmp_path / "e") in line
 
 
-# ---- a store ------------------------------------------------------------------------------------
 def test_a_store_that_grows_by_a_day_gives_the_report_of_the_whole_log(shop, run, tmp_path):
     store, noon = tmp_path / "store", SEARCHES // 2
     searches, clicks, _ = messy_log()

@@ -48,17 +48,6 @@ def test_a_few_nulls_are_counted_by_reason_and_many_stop_the_run(tmp_path, table
     assert rejected == {f"null {column}": 3}
 
 
-def test_clicks_by_place_without_a_place_are_counted(tmp_path):
-    clicks = tiny.clicks().drop("url").with_columns(position=pl.lit(1))
-    few = with_nulls(clicks, "position", 2)
-    few = few.with_columns(
-        pl.when(pl.int_range(pl.len()) == 2).then(0).otherwise("position").alias("position")
-    )
-    counts = tiny.counted(tiny.write_log(tmp_path, clicks=few), *FEW)
-    assert counts["clicks", "rejected", "null position"] == 2
-    assert counts["clicks", "rejected", "position below 1"] == 1
-
-
 @pytest.mark.parametrize("column", ["query", "url", "judge"])
 def test_a_few_null_judgments_are_counted_and_many_stop(tmp_path, column):
     frame = with_nulls(tiny.judgments().with_columns(judge=pl.lit("ann")), column, 1)
@@ -85,52 +74,10 @@ def test_what_nobody_judged_is_counted_and_stops_no_run(tmp_path, value, dtype):
     assert (counts["judgments", "read", ""], counts["judgments", "kept", ""]) == (9, 8)
 
 
-@pytest.mark.parametrize(("value", "reason"), [([], "empty results"), (["a", None], "null in results")])
-def test_results_with_a_hole_are_counted_and_many_stop(tmp_path, value, reason):
-    results = [value] * 2 + tiny.searches()["results"].to_list()[2:]
-    frame = tiny.searches().with_columns(pl.Series("results", results, dtype=pl.List(pl.String)))
-    log = tiny.write_log(tmp_path, searches=frame)
-    tiny.refused(log, f"2 with {reason}")
-    assert tiny.counted(log, *FEW)["searches", "rejected", reason] == 2
-
-
 def test_all_searches_unusable_stops_even_where_all_may_be_rejected(tmp_path):
     frame = tiny.searches().with_columns(pl.lit(None, dtype=pl.String).alias("query"))
     log = tiny.write_log(tmp_path, searches=frame)
     tiny.refused(log, "searches: none of the 24 rows is usable", more=("--max-rejected", "1"))
-
-
-def test_a_search_delivered_twice_counts_once(tmp_path):
-    frame = pl.concat([tiny.searches(), tiny.searches().head(5)])
-    once, twice = tiny.write_log(tmp_path / "once"), tiny.write_log(tmp_path / "twice", searches=frame)
-    tiny.counted(once)
-    counts = tiny.counted(twice)
-    assert counts["searches", "repeated", "delivered again"] == 5
-    assert counts["searches", "kept", ""] == tiny.ROWS
-    assert tiny.patterns(once.out) == tiny.patterns(twice.out)
-
-
-def other_search(**values: object) -> pl.DataFrame:
-    """Return the good searches and one more, which takes the id of the first (it has one click)."""
-    first = tiny.searches().head(1).with_columns(pl.lit(value).alias(name) for name, value in values.items())
-    return pl.concat([tiny.searches(), first.select(tiny.searches().columns).cast(tiny.searches().schema)])
-
-
-def test_clicks_of_an_id_that_two_searches_share_are_rejected(tmp_path):
-    log = tiny.write_log(tmp_path, searches=other_search(user_id=5))
-    tiny.refused(log, f"clicks: 1 of {tiny.CLICKS} rows are unusable (1 with ambiguous search_id)")
-    counts = tiny.counted(log, *FEW)
-    assert counts["clicks", "rejected", "ambiguous search_id"] == 1
-    assert counts["searches", "kept", ""] == tiny.ROWS + 1
-
-
-def test_clicks_of_no_search_are_counted_and_never_stop(tmp_path):
-    clicks = tiny.clicks().with_columns(
-        pl.when(pl.int_range(pl.len()) < 9).then(-1).otherwise("search_id").alias("search_id")
-    )
-    counts = tiny.counted(tiny.write_log(tmp_path, clicks=clicks))
-    assert counts["clicks", "unmatched", "no usable search"] == 9
-    assert counts["clicks", "kept", ""] == tiny.CLICKS - 9
 
 
 def test_a_log_without_any_click_is_a_log(tmp_path):
@@ -138,7 +85,6 @@ def test_a_log_without_any_click_is_a_log(tmp_path):
     assert counts["sessions", "formed", ""] == tiny.ROWS
 
 
-# ---- times ------------------------------------------------------------------------------------
 FACTORS = {"seconds": 1 / 1000, "microseconds": 1000, "nanoseconds": 1_000_000}
 
 
@@ -197,7 +143,6 @@ def test_clicks_beyond_the_idle_limit_are_counted_apart(tmp_path):
     assert counts["clicks", "out of time", "beyond the idle limit"] == tiny.CLICKS
 
 
-# ---- sizes ------------------------------------------------------------------------------------
 def test_a_query_of_100_000_characters_is_a_query(tmp_path):
     long = "Maps  " * 16_667
     searches = changed(tiny.searches(), "query", long)

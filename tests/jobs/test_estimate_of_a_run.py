@@ -50,7 +50,6 @@ def rows_read(folder):
     return counted["searches", "read", ""], counted["clicks", "read", ""]
 
 
-# ---- what is planned is what is done ------------------------------------------------------------
 @pytest.mark.parametrize("place", ["--out", "--store"])
 def test_a_dry_run_writes_nothing_and_tells_where_it_would(days, tmp_path, place):
     before = tiny.tree(tmp_path)
@@ -134,7 +133,6 @@ def test_the_table_and_lines_show_the_numbers_with_their_thousands(days, tmp_pat
     assert said.endswith("Nothing was written.\n")
 
 
-# ---- errors come out as in the run --------------------------------------------------------------
 def lack_a_column(days, store):
     pl.read_parquet(days[0] / "2.parquet").drop("query").write_parquet(days[0] / "2.parquet")
 
@@ -193,7 +191,6 @@ def test_an_output_folder_that_exists_is_refused_by_a_dry_run_too(days, tmp_path
     assert "Nothing was written" in tiny.said_by(*command(days, "--out", out, "--dry-run", "--force"))
 
 
-# ---- what a run needs ---------------------------------------------------------------------------
 def half(what, rows):
     return FilesToRead(what, files=3, rows=rows, bytes=1, held=0)
 
@@ -241,7 +238,6 @@ def test_bytes_are_shown_in_the_unit_that_suits(number, shown):
     assert size(number) == shown
 
 
-# ---- logs in no order of time -------------------------------------------------------------------
 def test_pieces_that_overlap_are_told_with_what_they_need_and_what_order_would_need():
     mixed = window(*(chunk(1_000_000, 0.1 * number, 7 + 0.1 * number) for number in range(10)))
     note = order_warning([mixed], 4_000_000)

@@ -1,8 +1,6 @@
 """A run from Python: the tables of the command, from frames of any library; what it shows and keeps."""
 
 import pickle
-import subprocess
-import sys
 import threading
 
 import duckdb
@@ -119,23 +117,6 @@ def test_the_page_alone_is_written_as_a_new_file(run, tmp_path):
         run.report(tmp_path / "run.html")
 
 
-@pytest.mark.parametrize(
-    ("inputs", "message"),
-    [
-        ((None,), "searches are missing"),
-        ((3, 3, 3), "searches: int is not a table"),
-        ((tiny.searches(), tiny.clicks()), "a run needs judgments"),
-        ((tiny.searches(), None, tiny.judgments()), "given frame of searches has one row for each search"),
-        ((tiny.searches().drop("query"), tiny.clicks(), tiny.judgments()),
-         "column query is missing in the given frame of searches"),
-    ],
-)  # fmt: skip
-def test_a_mistake_is_one_line_without_a_path_of_ours(inputs, message):
-    with pytest.raises(ca.ClickassayError, match=message) as refused:
-        ca.run(*inputs)
-    assert ".scratch" not in str(refused.value)
-
-
 def test_runs_in_threads_do_not_know_each_other(run, frames):
     found = []
 
@@ -155,22 +136,3 @@ def test_nothing_is_written_unless_asked_for(frames, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ca.run(**frames, **QUICK).query("SELECT 1")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_public_names_stay_themselves_when_all_modules_are_imported():
-    code = (
-        "import clickassay as ca, importlib, pkgutil, types\n"
-        "for one in pkgutil.walk_packages(ca.__path__, 'clickassay.'):\n"
-        "    if not any(part in one.name for part in ('__main__', 'spark', 'explorer')):\n"
-        "        importlib.import_module(one.name)\n"
-        "print([name for name in ca.__all__ if isinstance(getattr(ca, name), types.ModuleType)])\n"
-        "print(set(ca.__all__) <= set(dir(ca)))\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.splitlines() == ["[]", "True"]
-
-
-def test_the_package_is_imported_without_what_a_run_needs():
-    code = "import clickassay, sys; print(sorted({'polars', 'numpy', 'duckdb'} & set(sys.modules)))"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == "[]"

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from clickassay.core.settings import load_settings
+from clickassay.health import measures
 from clickassay.inputs import tables
-from clickassay.jobs import health
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.inspect import inspect_log
 from clickassay.jobs.patterns import make_patterns
@@ -36,7 +36,7 @@ def queries(log):
 def counted(monkeypatch):
     """Count openings by input, and looks at the health of the log."""
     counts = Counter()
-    opening, checking = tables.find_files, health.log_numbers
+    opening, checking = tables.find_files, measures.log_numbers
 
     def find_files(what, path):
         counts[what] += 1
@@ -47,7 +47,7 @@ def counted(monkeypatch):
         return checking(*given)
 
     monkeypatch.setattr(tables, "find_files", find_files)
-    monkeypatch.setattr(health, "log_numbers", log_numbers)
+    monkeypatch.setattr(measures, "log_numbers", log_numbers)
     return counts
 
 

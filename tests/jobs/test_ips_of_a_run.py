@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import clickassay as ca
 from clickassay.cli.app import app
 from clickassay.click_models.position_bias import PositionBias
-from clickassay.core.errors import SettingsError
+from clickassay.core.errors import ClickModelError, SettingsError
 from clickassay.jobs import strata
 from clickassay.judgments.ips import Biases, position_biases
 from support.logs.position_world import position_world
@@ -52,13 +52,47 @@ def test_ips_does_not_depend_on_where_results_stand(sessions, error):
         assert spread["QCTR"].mean() > 0.1  # clicks do depend on it
 
 
-def test_it_prefers_the_worse_order_where_users_stop_so_it_compares_nothing(tmp_path):
-    world = position_world(
+def cascade():
+    return position_world(
         40_000, seed=1, theta=[1] * 5, queries=200, per_query=4, same_results=True, cascade=True
     )
+
+
+def test_it_has_no_value_where_users_stop_at_what_they_found(tmp_path):
+    world = cascade()
     run = run_of(world)
+    assert run.configurations["IPS"].null_count() == run.configurations.height
+    told = "examination does not depend on the position alone: "
+    assert overall(run)["reason"].str.starts_with(told).all()
+    assert (
+        run.position_bias.filter(position=5)["reason"]
+        .str.contains("predicts clicks on unseen rankings")
+        .all()
+    )
+    assert f"IPS has no value: {told}" in page_of(run, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:  # what it would say
+        patch.setattr(strata, "position_premise", lambda _: None)
+        run = run_of(world)
     apart = pl.col("IPS", "NDCG") - pl.col("IPS", "NDCG").mean().over("query")
     assert run.configurations.select(apart).corr()["IPS"][1] < -0.5  # of the same results
+
+
+def test_a_log_that_does_not_tell_whether_users_stop_has_no_value():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(strata, "held_out", unheard)
+        run = run_of(position_world(20_000, seed=5, theta=THETA, per_query=3))
+    assert overall(run)["reason"].unique().to_list() == [
+        "whether examination depends on position alone is unknown: no rankings to hold out"
+    ]
+    assert run.configurations["IPS"].null_count() == run.configurations.height
+
+
+def unheard(*_given, **_more):
+    raise ClickModelError("click models: no rankings to hold out")
+
+
+def test_it_compares_nothing(tmp_path):
+    run = run_of(position_world(20_000, seed=3, theta=THETA, per_query=3))
     having = {
         name
         for name, table in run.tables.items()

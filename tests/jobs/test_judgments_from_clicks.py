@@ -209,7 +209,6 @@ def test_the_command_writes_a_folder(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-# ---- a judge of the same run ---------------------------------------------------------------------
 QUICK = {"depth": [5], "click_models": "none", "iterations": 50, "progress": False}
 JUDGE = "clicks (DBN)"
 
@@ -322,7 +321,6 @@ def test_a_judge_of_the_same_name_is_refused(log):
         ca.run(log.searches, log.clicks, named, click_judge="DBN", **QUICK)
 
 
-# ---- judgments from clicks as a file ----
 @pytest.fixture(scope="module")
 def of_clicks(log):
     tables = ca.pattern_table(log.searches, log.clicks, progress=False).tables

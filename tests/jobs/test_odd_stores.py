@@ -53,7 +53,6 @@ def refusal(url):
     return str(refused.value)
 
 
-# ---- keys that are no paths -------------------------------------------------------------------
 ODD = {
     "markers of folders": (["s/", "s/day=1/", "s/x.csv/", "s/x.csv/a.csv"], 1),
     "nothing between two slashes": (["s//b.csv", "s/a.csv", "s//"], 2),
@@ -134,7 +133,6 @@ def test_requests_are_signed_as_the_library_of_aws_signs_them(token, path):
     assert made["authorization"] == wanted.headers["Authorization"]
 
 
-# ---- servers that send their readers elsewhere, or never end ---------------------------------
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize(
     "address", ["s3://logs/a.csv", "s3://logs", "s3://logs/s//a.csv", "{store}/logs/a.csv"]
@@ -232,7 +230,6 @@ def test_an_object_longer_than_its_list_says_is_refused(store, monkeypatch):
         list(place._pieces(one, got(), 5))
 
 
-# ---- the end of a slow copy -------------------------------------------------------------------
 @pytest.mark.parametrize(("signalled", "slow"), [(signal.SIGINT, "copy"), (signal.SIGTERM, "list")])
 def test_a_signal_ends_a_slow_store_within_two_seconds_and_leaves_nothing(store, tmp_path, signalled, slow):
     log = tiny.write_log(tmp_path / "log")

@@ -247,7 +247,6 @@ def test_numbers_of_numpy_and_numbers_as_text_are_numbers(run):
     assert ca.power(run, depth="5", difference=0.05) == plain
 
 
-# ---- progress ---------------------------------------------------------------------------------------
 class Kernel:
     """An IPython shell in a notebook."""
 

@@ -4,7 +4,6 @@ import polars as pl
 import pytest
 
 from clickassay.click_models.catalogue import click_models
-from clickassay.core.errors import SettingsError
 from clickassay.core.settings import load_settings
 from clickassay.jobs import click_models as run_models
 from clickassay.jobs.analyse import analyse
@@ -68,11 +67,6 @@ def test_models_that_know_no_satisfaction_are_asked_where_there_is_no_other(log)
 def test_no_model_is_fitted_when_none_is_asked_for(log):
     quiet = analysed(log, click_models=("none",))
     assert [quiet[name].height for name in TABLES] == [0, 0, 0]
-
-
-def test_an_unknown_model_is_refused_in_one_line(log):
-    with pytest.raises(SettingsError, match="unknown click model 'XYZ'"):
-        analysed(log, click_models=("PBM", "xyz"))
 
 
 def test_where_lists_are_many_whole_queries_are_drawn_by_the_seed(log, found, monkeypatch):

@@ -1,19 +1,14 @@
 """What a run says of its queries, and of the draws of Algorithm 3."""
 
-import itertools
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.core.contracts.correlation import DRAWS
 from clickassay.core.contracts.patterns import PATTERN_QUERIES
-from clickassay.core.contracts.run import CONFIGURATIONS
 from clickassay.core.settings import load_settings
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
-from clickassay.metrics.clicks import CLICK_METRICS
 from support.logs.tiny_table import judgment_rows, rows_in_form, table_of
 
 # two lists of q, three of r, one of s; t is not judged
@@ -51,19 +46,8 @@ def run(tmp_path_factory):
     return run_of(tmp_path_factory.mktemp("run"), tables_of())
 
 
-def metrics_of(frame, contract):
-    """Return the names of the metrics of a table."""
-    return frame.columns[len(contract.columns) :]
-
-
-# ---- queries ----------------------------------------------------------------------------------
 def users(run):
     return run["queries"].select("market", "query", "users_at_least").rows()
-
-
-def test_the_users_of_a_judged_query_are_at_least_as_many_as_bits_are_set(run):
-    assert run["queries"].columns == ["market", "query", "users_at_least", "query_group", "digest"]
-    assert users(run) == [("all", "q", 3), ("all", "r", 64), ("all", "s", 1)]
 
 
 def test_a_query_is_listed_in_the_markets_in_which_it_is_judged(tmp_path):
@@ -79,47 +63,6 @@ def test_a_query_that_is_judged_at_one_depth_only_is_listed_once(tmp_path):
         "depth"
     ].to_list() == [[1], [1, 2]]
     assert found["queries"]["query"].to_list() == ["q", "r"]
-
-
-# ---- draws ------------------------------------------------------------------------------------
-def test_every_iteration_has_a_row_with_every_metric(run):
-    metrics = metrics_of(run["configurations"], CONFIGURATIONS)
-    assert metrics_of(run["draws"], DRAWS) == metrics
-    assert metrics[: len(CLICK_METRICS)] == list(CLICK_METRICS)
-    assert set(metrics) > {"ERR", "AP(rel=2)", "MeanGrade@1"}
-    assert run["draws"]["iteration"].to_list() == list(range(1, 301))
-    assert run["draws"].null_count().sum_horizontal().item() == 0
-
-
-def test_a_draw_is_the_mean_difference_of_two_configurations_of_each_query_the_same_for_all_metrics(run):
-    metrics = metrics_of(run["draws"], DRAWS)
-    rows = run["configurations"]
-    q, r = (rows.filter(query=query).select(metrics).to_numpy() for query in "qr")  # s has one
-    possible = np.array(
-        [
-            ((q[a] - q[b]) + (r[c] - r[d])) / 2
-            for (a, b), (c, d) in itertools.product(
-                itertools.permutations(range(2), 2), itertools.permutations(range(3), 2)
-            )
-        ]
-    )
-    draws = run["draws"].select(metrics).to_numpy()
-    same = np.isclose(draws[:, None], possible[None], rtol=0, atol=1e-12).all(axis=2)
-    assert same.any(axis=1).all()
-    chosen = same.sum(axis=0)  # 300 / 12 = 25 of each
-    assert chosen.min() > 8
-    assert chosen.max() < 45
-
-
-def test_each_sample_has_draws_of_its_own(tmp_path):
-    lists = [(market, *rest) for market in ("de", "us") for _, *rest in LISTS[:5]]
-    found = run_of(tmp_path, tables_of(lists, MASKS[:5] * 2), depth=(1, 2), iterations=50)["draws"]
-    names = ("market", "depth", "judge")
-    expected = [(market, depth, "all") for market in ("de", "us") for depth in (1, 2) for _ in range(50)]
-    assert found.select(names).rows() == expected
-    de, us = (found.filter(market=market, depth=2)["ERR"].to_list() for market in ("de", "us"))
-    assert set(de) == set(us)
-    assert de != us
 
 
 def test_where_no_query_has_two_configurations_there_is_no_draw(tmp_path):

@@ -215,7 +215,6 @@ def test_a_pattern_table_has_no_searches(table):
         reported(table, by_search)
 
 
-# ---- what is refused ------------------------------------------------------------------------------
 def rows(**changed):
     base = {"query": ["maps"] * 4, "results": [["a", "b"]] * 4, "name": ["x"] * 4, "value": [1.0, 2, 3, 4]}
     base |= changed
@@ -286,7 +285,6 @@ def log_to_patterns_of(searches):
     return ca.pattern_table(searches, tiny.clicks(), depth=3, progress=False)
 
 
-# ---- the command line -----------------------------------------------------------------------------
 def test_the_command_takes_a_file_and_records_it(tmp_path):
     log = tiny.write_log(tmp_path)
     lists = tiny.searches().select("query", "results").unique(maintain_order=True)

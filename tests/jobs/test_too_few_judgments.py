@@ -170,7 +170,6 @@ def test_texts_of_the_log_cannot_move_the_terminal(tmp_path):
     assert any(r"tv\u202e: a, u\x1b[2J" in line for line in lines)
 
 
-# ---- the sample of Chorus ---------------------------------------------------------------------
 def _judgments(out):
     sets = json.loads((CHORUS / "esci_us_judgments.json").read_text(encoding="utf-8"))["judgmentRatings"]
     rows = [

@@ -17,33 +17,14 @@ from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.strata import UserSplit, judgments_by_rule, split_users
-from clickassay.judgments.join import cut_to_depth, look_up_grades
 from clickassay.judgments.prepare import prepare_judgments
-from clickassay.judgments.unjudged import (
-    MIN_DONORS,
-    constant_grade,
-    fill_unjudged,
-    hot_deck_from_clicks,
-    unjudged_results,
-)
+from clickassay.judgments.unjudged import MIN_DONORS, fill_unjudged, hot_deck_from_clicks, unjudged_results
 from clickassay.patterns.lists import log_lists
 from support.logs import tiny
 from support.logs.small_logs import simulated
 from support.logs.tiny_table import GRADES, judgment_rows, prepared, table_of
 
 QUICK = {"iterations": 10, "click_models": ("NONE",)}
-
-
-# ---- by hand ----------------------------------------------------------------------------------
-def test_unjudged_are_the_shown_results_of_judged_queries_down_to_the_depth():
-    lists, judgments = log_lists(table_of().staged()), prepared()
-    assert unjudged_results(lists, judgments, deepest=3).rows() == [
-        ("all", "all", "q", "d"),
-        ("all", "all", "r", "y"),
-    ]
-    assert unjudged_results(lists, judgments, deepest=2).rows() == [("all", "all", "r", "y")]
-    another = prepared(rows=judgment_rows([("q", "d", 1)]))
-    assert unjudged_results(lists, another, deepest=1).rows() == [("all", "all", "q", "a")]
 
 
 def test_each_judge_has_holes_of_its_own():
@@ -59,24 +40,6 @@ def test_judgments_of_a_market_are_filled_in_that_market_alone():
     assert found.rows() == [("all", "n", "q", "b")]
 
 
-@pytest.mark.parametrize(("grade", "shown"), [(0, [2, 0]), (4, [2, 4])])
-def test_a_filled_list_is_measured_with_the_grade_of_the_rule(grade, shown):
-    table, judgments = table_of(), prepared()
-    whole = fill_unjudged(
-        judgments, unjudged_results(log_lists(table.staged()), judgments, deepest=2), constant_grade(grade)
-    )
-    judged = cut_to_depth(
-        look_up_grades(log_lists(table.staged()), whole, judge="all", deepest=2), depth=2, max_grade=4
-    )
-    row = judged.rows["query"].to_list().index("r")
-    assert judged.grades[row].tolist() == shown
-    assert judged.filled[row].tolist() == [False, True]
-    assert judged.pool[row].tolist() == [int(one in shown) for one in range(5)]
-    assert not judged.filled[:row].any()
-    assert judged.not_judged == {"all": 0}
-
-
-# ---- a run with a rule is a run with those judgments written down -----------------------------
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
     """Return paths of a log, judgments of four results in five, and the judgments that `zero` would add."""
@@ -158,7 +121,6 @@ def test_collapses_are_never_of_filled_grades(log):
     assert once(log, unjudged="zero")["cascade_effects"].equals(once(log)["cascade_effects"])
 
 
-# ---- clicks that fill are never clicks that try -----------------------------------------------
 def test_what_is_measured_is_the_log_of_the_users_that_no_grade_is_drawn_from(log):
     whole_judged = judgments_in_full(log, 0)  # nothing is left to fill
     found = analysed(log, whole_judged, unjudged="model", folds=2)
@@ -250,7 +212,6 @@ def test_a_result_gets_the_grade_of_one_that_clicks_show_alike(log):
     assert abs(given.std() - truth.std()) < 0.3
 
 
-# ---- what cannot be done ----------------------------------------------------------------------
 @pytest.mark.parametrize("asked", [{"unjudged": "model"}, {"metric": ("DBN",)}, {"metric": ("UBM@3",)}])
 def test_without_folds_nothing_is_fitted_on_clicks(log, asked):
     with pytest.raises(SettingsError, match="--folds 2"):
@@ -277,7 +238,6 @@ def test_without_a_rule_nothing_is_filled(log):
     assert judgments_by_rule(UserSplit(split.evaluation, None), graded, load_settings()) == {"drop": graded}
 
 
-# ---- the command ------------------------------------------------------------------------------
 def test_the_report_says_what_was_filled_in_and_by_whom(log, tmp_path):
     inputs = [f"--searches={log['searches']}", f"--clicks={log['clicks']}", f"--judgments={log['some']}"]
     quick = ("--iterations=10", "--depth=5", "--quiet", "--click-models=none")

@@ -162,7 +162,6 @@ def test_a_row_without_a_variant_is_none(log):
     assert by_user["user_id"].to_list() == [1000]
 
 
-# ---- arms that searches name ---------------------------------------------------------------------
 ARMS = pl.when(pl.col("user_id") % 2 == 0).then(pl.lit("7")).otherwise(pl.lit("new"))
 KINDS = {
     "text": ARMS,

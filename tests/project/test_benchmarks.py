@@ -93,7 +93,6 @@ def test_the_peer_in_pandas_finds_the_numbers_of_a_run(log, tmp_path):
     output_of(PEERS / "answers.py", "numbers", found, run, code=1)
 
 
-# ---- a row of each script -----------------------------------------------------------------------
 CHECK = r"check [\d,]+ patterns, [\d,]+ sessions, [0-9a-f]{16}$"
 SMALL = ("--searches", 2_000, "--queries", 50)
 FEW = ("--searches", 40_000, "--reference", 2_000, "--judged", 50, "--most-disk", 0.002)

@@ -47,7 +47,6 @@ def offending(files, found):
     return {file.relative_to(ROOT).as_posix(): words for file in files if (words := found(file))}
 
 
-# ---- modules ----------------------------------------------------------------------------------
 def test_a_module_fits_one_sitting():
     def too_long(module):
         lines = len(text_of(module).splitlines())
@@ -61,7 +60,6 @@ def test_test_modules_have_distinct_names():
     assert sorted({stem for stem in stems if stems.count(stem) > 1}) == []
 
 
-# ---- one place that lists files, and one that opens them ---------------------------------------
 LISTING = {"glob", "rglob", "iglob", "walk"}
 OPENING = {"scan_parquet", "read_parquet", "read_parquet_schema", "scan_csv", "read_csv", "scan_ndjson",
            "read_ndjson"}  # fmt: skip
@@ -111,7 +109,6 @@ def test_files_are_listed_by_one_walk_and_opened_by_one_function():
     assert sorted(set(ALLOWED_CALLS) - found) == []
 
 
-# ---- the same bytes on every system -------------------------------------------------------------
 def writes_in_the_line_ends_of_the_system(tree):
     """Yield the calls that write text to a file and do not say how lines end."""
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
@@ -132,7 +129,6 @@ def test_texts_are_written_with_the_same_line_ends_on_every_system():
     assert found == ends
 
 
-# ---- no SQL in Python -------------------------------------------------------------------------
 STATEMENT = re.compile(
     r"""
     ^[\s(]*SELECT\s | \bSELECT\s.+\sFROM\s | \bINSERT\s+INTO\s | \bDELETE\s+FROM\s | \bUPDATE\s+\S+\s+SET\s

@@ -97,7 +97,6 @@ def elsewhere(tmp_path):
     return place
 
 
-# ---- what is in it ----------------------------------------------------------------------------
 def test_the_wheel_holds_the_package_its_templates_and_the_sql_and_nothing_else(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     packed = {name for name in names if ".dist-info/" not in name}
@@ -193,7 +192,6 @@ def test_the_citation_has_the_version_of_the_project():
     assert "license: Apache-2.0\n" in cited
 
 
-# ---- what it needs -----------------------------------------------------------------------------
 def pinned(text):
     """Return the versions of each package that a file of pins has, one for each marker."""
     found = {}
@@ -235,7 +233,6 @@ def test_what_is_installed_without_extras_has_no_spark():
     assert set(pinned(PINS["run"])) & set(OF_SPARK) == set()
 
 
-# ---- what it does -----------------------------------------------------------------------------
 ASKED = """
 import importlib.util as found
 print(found.find_spec('pipeline'))
@@ -296,7 +293,6 @@ def test_the_installed_command_goes_from_simulation_to_report_and_question(insta
     assert len(answered.splitlines()) == 2
 
 
-# ---- the checkout itself, installed ------------------------------------------------------------
 def test_an_editable_install_is_the_checkout_with_its_sql(tmp_path, elsewhere):
     python = environment_at(tmp_path / "venv")
     options = ("--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--disable-pip-version-check")
@@ -312,7 +308,6 @@ def test_an_editable_install_is_the_checkout_with_its_sql(tmp_path, elsewhere):
     assert macros == "2"
 
 
-# ---- where it finds its SQL --------------------------------------------------------------------
 def test_a_broken_installation_says_so(tmp_path):
     left = shutil.ignore_patterns("__pycache__", "sql")
     ours, broken = ROOT / "pipeline" / "clickassay", tmp_path / "clickassay"

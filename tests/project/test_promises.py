@@ -35,7 +35,6 @@ def folders():
     return sorted({file.parent for file in PACKAGE.rglob("*.py")})
 
 
-# ---- the tree -------------------------------------------------------------------------------
 def test_a_folder_of_code_has_about_sixteen_entries():
     sizes = {folder.relative_to(PACKAGE).as_posix(): len(entries(folder)) for folder in folders()}
     assert sizes.pop(".") <= TOP
@@ -91,7 +90,6 @@ def test_what_a_docstring_names_of_the_package_is_there():
     assert found == {}
 
 
-# ---- a metric is one function and one record --------------------------------------------------
 def test_a_new_metric_is_computed_by_its_name_in_runs_and_in_evaluations(monkeypatch):
     """The function and the record below are all that is added; nothing else knows the name."""
 
@@ -135,7 +133,6 @@ def test_the_metrics_of_reports_are_listed_nowhere_but_in_their_records():
     assert {name: texts for name, texts in lists.items() if name not in allowed} == {}
 
 
-# ---- a format is one module or folder and its cases ---------------------------------------------
 def commands_of(name):
     return getattr(load(name), "commands", {})
 
@@ -150,7 +147,6 @@ def test_a_format_is_a_command_a_module_or_folder_and_a_folder_of_cases():
         assert (IMPORTED / name / "refusals.toml").is_file(), name
 
 
-# ---- an engine is one module or folder, and one file of macros if it runs SQL -----------------------
 def test_an_engine_that_runs_sql_is_a_module_or_folder_of_the_log_stage_and_a_file_of_macros():
     default, *of_sql = get_args(Settings.model_fields["engine"].annotation)
     assert default == Settings().engine
@@ -160,7 +156,6 @@ def test_an_engine_that_runs_sql_is_a_module_or_folder_of_the_log_stage_and_a_fi
     assert {file.stem for file in (ROOT / "sql" / "macros").glob("*.sql")} == set(of_sql)
 
 
-# ---- a command is one module --------------------------------------------------------------------
 def callbacks(name):
     yield from (command.callback for command in (commands_of(name) or {name: load(name)}).values())
 

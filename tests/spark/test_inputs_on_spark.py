@@ -1,5 +1,6 @@
 """Spark finds, types and refuses inputs as the other engines do, here and behind URIs."""
 
+import itertools
 import json
 
 import duckdb
@@ -20,9 +21,18 @@ from support.logs import tiny
 pytest.importorskip("pyspark")
 
 
+FOLDERS = itertools.count()
+
+
+def read(spark, place, folder, what="searches", **more):
+    """Return a half of a log, staged in folders of a folder."""
+    wanted = {"searches": SEARCHES, "clicks": CLICKS}[what]
+    return read_for_spark(spark, what, place, wanted, lambda _: f"file://{folder}/{next(FOLDERS)}", **more)
+
+
 def searches_at(spark, uri):
-    half = read_for_spark(spark, "searches", uri, SEARCHES, staging=lambda name: f"unused-{name}")
-    return [row.asDict() for row in half.frame.orderBy("search_id").collect()]
+    frame = read(spark, uri, "unused").frame
+    return [row.asDict() for row in frame.orderBy("search_id").collect()]
 
 
 def test_ids_of_every_width_are_read_as_on_the_default_engine(spark, tmp_path):
@@ -42,10 +52,9 @@ def test_ids_of_every_width_are_read_as_on_the_default_engine(spark, tmp_path):
     )
     ids = {"searches": [str(one) for one in shown["search_id"]],
            "clicks": [str(one) for one in [*clicked["search_id"], 2**127]]}  # fmt: skip
-    folders = iter(range(100))
     for what, wanted in (("searches", SEARCHES), ("clicks", CLICKS)):
         place = tmp_path / what
-        half = read_for_spark(spark, what, place, wanted, lambda _: f"file://{tmp_path}/{next(folders)}")
+        half = read(spark, place, tmp_path, what)
         found = [row["search_id"] for row in half.frame.select("search_id").collect()]
         assert sorted(found) == sorted(ids[what])
         assert sorted(collected(read_input(what, place, wanted))["search_id"]) == sorted(found)
@@ -57,7 +66,7 @@ def test_uuids_json_and_an_interval_that_nobody_reads_are_read_as_on_the_default
         connection.register("rows", rows)
         replaced = "REPLACE (md5(search_id::VARCHAR)::UUID AS search_id, to_json(results) AS results)"
         connection.sql(f"SELECT * {replaced}, INTERVAL 3 DAY AS stay FROM rows").write_parquet(str(file))
-    half = read_for_spark(spark, "searches", file, SEARCHES, lambda name: f"file://{tmp_path}/{name}")
+    half = read(spark, file, tmp_path)
     expected = collected(read_input("searches", file, SEARCHES)).sort("search_id")
     found = [row.asDict() for row in half.frame.orderBy("search_id").collect()]
     assert [row["results"] for row in found] == expected["results"].to_list()
@@ -88,32 +97,22 @@ def test_columns_and_fields_of_records_are_read_under_our_names(spark, tmp_path,
         pl.col("search_id").alias("request"), user=pl.struct(pl.col("user_id").alias("id")),
         ts=pl.col("timestamp"), items=pl.col("results").list.eval(product), timestamp=pl.lit(0),
     ).with_columns(pl.Series("q.text", rows["query"])).write_parquet(renamed)  # fmt: skip
-    folders = iter(range(100))
+    plain, renamed = place.format(plain), place.format(renamed)
     ours, other = (
-        read_for_spark(
-            spark, "searches", place.format(file), SEARCHES,
-            lambda _: f"file://{tmp_path}/{next(folders)}", names=names,
-        ).frame.select(*NAMES).orderBy("search_id").collect()
+        read(spark, file, tmp_path, names=names).frame.select(*NAMES).orderBy("search_id").collect()
         for file, names in ((plain, {}), (renamed, NAMES))
-    )  # fmt: skip
+    )
     assert [row.asDict() for row in other] == [row.asDict() for row in ours]
     files = [
-        read_for_spark(
-            spark, "searches", place.format(renamed), SEARCHES,
-            lambda _: f"file://{tmp_path}/{next(folders)}", names=names,
-        ).fingerprints()
+        read(spark, renamed, tmp_path, names=names).fingerprints()
         for names in (NAMES, {**NAMES, "query": "user.id"})
-    ]  # fmt: skip
+    ]
     digests = [{file.digest for file in known.values()} for known in files]
     assert [len(one) for one in digests] == [1, 1]
     assert digests[0] != digests[1]  # read under other names it is another file to a store
-    with pytest.raises(
-        InputError, match=r"no column nothing in .*, which --column searches\.query=nothing names"
-    ):
-        read_for_spark(
-            spark, "searches", place.format(renamed), SEARCHES, lambda _: "unused",
-            names={**NAMES, "query": "nothing"},
-        )  # fmt: skip
+    said = r"no column nothing in .*, which --column searches\.query=nothing names"
+    with pytest.raises(InputError, match=said):
+        read(spark, renamed, "unused", names={**NAMES, "query": "nothing"})
 
 
 @pytest.mark.parametrize("value", [1.5, 2.0**53, float("nan")])
@@ -177,25 +176,15 @@ def test_times_without_a_zone_are_of_the_zone_that_is_given_as_on_the_default_en
         tmp_path / "text.jsonl"
     )
     shown.tail(3).write_parquet(tmp_path / "zoned.parquet")
-    right = sorted(
-        pl.concat([shown, shown.head(3), shown.tail(3)])
-        .select(pl.col("timestamp").dt.epoch("ms"))
-        .to_series()
-    )
-    folders = iter(range(100))
-    half = read_for_spark(
-        spark, "searches", tmp_path / "*.*", SEARCHES, lambda _: f"file://{tmp_path}/{next(folders)}", zone
-    )
+    rows = pl.concat([shown, shown.head(3), shown.tail(3)])
+    right = sorted(rows["timestamp"].dt.epoch("ms"))
+    half = read(spark, tmp_path / "*.*", tmp_path, time_zone=zone)
     assert sorted(row["timestamp"] for row in half.frame.select("timestamp").collect()) == right
     second = half.opened([str(tmp_path / "local.parquet")], (12, 12)).select("search_id").collect()
     assert sorted(row["search_id"] for row in second) == shown["search_id"].to_list()[12:]
     with pytest.raises(InputError, match="no zone, and --time-zone Europe/Berlin"):
-        read_for_spark(
-            spark, "searches", f"file://{tmp_path}/local.parquet", SEARCHES, lambda _: "unused", zone
-        )
-    away = read_for_spark(
-        spark, "searches", f"file://{tmp_path}/zoned.parquet", SEARCHES, lambda _: "unused", zone
-    )
+        read(spark, f"file://{tmp_path}/local.parquet", "unused", time_zone=zone)
+    away = read(spark, f"file://{tmp_path}/zoned.parquet", "unused", time_zone=zone)
     assert away.frame.count() == 3
 
 
@@ -211,6 +200,5 @@ def test_a_run_on_spark_opens_each_input_once_and_shows_what_is_wrong_with_its_c
         Sources(log.searches, log.clicks, log.judgments), load_settings(**few, engine="spark"), out=log.out
     )
     assert sorted(opened) == ["clicks", "judgments", "searches"]
-    assert ["elsewhere" in one.example for one in findings.health if one.check == "clicks_elsewhere"] == [
-        True
-    ]
+    (check,) = (one for one in findings.health if one.check == "clicks_elsewhere")
+    assert "elsewhere" in check.example

@@ -28,7 +28,6 @@ def refused(log, *words, more=()):
     return tiny.refused(log, *words, command="patterns", more=(*ON_SPARK, *more))
 
 
-# ---- what a log can have ------------------------------------------------------------------------
 @pytest.mark.parametrize("half", ["searches", "clicks"])
 def test_a_table_that_no_catalog_has_is_named(spark, tmp_path, half):
     log = tiny.write_log(tmp_path, **{half: "lab.nowhere"})
@@ -112,7 +111,6 @@ def test_names_of_folders_are_no_patterns(spark, tmp_path, name):
     assert tiny.patterns(log.out) == tiny.patterns(ours.out)
 
 
-# ---- what a cluster can have --------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("option", "url", "what"),
     [

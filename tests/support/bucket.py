@@ -16,28 +16,16 @@ BUCKET = "logs"
 class Bucket:
     """The objects of one bucket, and how the server misbehaves.
 
-    Attributes
-    ----------
-    objects
-        Bytes by key.
-    asked
-        How often each method was asked for each key.
-    status
-        Answer of every request instead of the right one; 0 = the right one.
-    cuts, stalls
-        So many bodies of objects end in the middle, or stop for `stall` seconds.
-    knows_ranges
-        Whether parts of an object can be asked for.
-    before_get
-        Called before an object is sent.
-    redirect
-        Status and address of another server, which every request is sent on to; None = to none.
-    sizes
-        What the list says of an object in place of its size.
-    page
-        Objects of a page of the list; 0 = each page is empty, and there is no last one.
-    secrets
-        Tokens of sessions that were sent here.
+    objects: Bytes by key.
+    asked: How often each method was asked for each key.
+    status: Answer of every request instead of the right one; 0 = the right one.
+    cuts, stalls: So many bodies of objects end in the middle, or stop for `stall` seconds.
+    knows_ranges: Whether parts of an object can be asked for.
+    before_get: Called before an object is sent.
+    redirect: Status and address of another server, which every request is sent on to; None = to none.
+    sizes: What the list says of an object in place of its size.
+    page: Objects of a page of the list; 0 = each page is empty, and there is no last one.
+    secrets: Tokens of sessions that were sent here.
     """
 
     def __init__(self):

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 import pytest
 
 
-# ---- full disks -------------------------------------------------------------------------------
 @contextmanager
 def small_disk(folder, size: str):
     """Mount a small file system in memory, where the machine lets us."""

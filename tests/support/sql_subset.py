@@ -10,7 +10,6 @@ from support.places import ROOT
 MACROS = sorted((ROOT / "sql" / "macros").glob("*.sql"))
 
 
-# ---- SQL files --------------------------------------------------------------------------------
 EXPRESSIONS = (
     *(exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Alias, exp.Star),
     *(exp.Join, exp.Where, exp.Group, exp.Having, exp.Distinct, exp.Union, exp.Subquery, exp.CTE, exp.With),

@@ -16,13 +16,11 @@ Table = Any
 """A path, glob or address, SQL as `InputSql`, or a frame: Polars (lazy too), pandas, Arrow, DuckDB."""
 
 Place = str | Path
-"""A file or folder."""
 
 Told = bool | Progress
 """True: a bar in a terminal or a notebook; False: none; or a function that is called with what is done."""
 
 Names = str | Sequence[str]
-"""A name, or several."""
 
 
 class SettingsGiven(TypedDict, total=False):

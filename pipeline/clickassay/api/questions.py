@@ -28,6 +28,7 @@ from clickassay.core.help import Help
 if TYPE_CHECKING:
     from clickassay.api.studies.audit import AuditResult
     from clickassay.api.studies.check import CheckResult
+    from clickassay.api.studies.click_models import ClickModelsResult
     from clickassay.api.studies.diff import DiffResult
     from clickassay.api.studies.experiments import ExperimentsResult
     from clickassay.api.studies.learn import LearnResult
@@ -446,3 +447,71 @@ def experiments(
                 names = several(metric)
                 sheets.append(read_sheet(source, metrics=names, level=level, column=columns, progress=told))
     return ExperimentsResult(compared(joined_sheets(sheets), current, margin / 100))
+
+
+@for_python
+def compare_click_models(
+    source: Annotated[
+        Place, Help("A run folder (judged rankings), a pattern table or a store.", metavar="RUN", typed=Path)
+    ],
+    *,
+    hold_out: Annotated[
+        Literal["lists", "sessions"] | None,
+        Help("Hold out rankings of each query (lists), or sessions.", "lists, if the log has enough"),
+    ] = None,
+    held_out: Annotated[
+        float,
+        Help("Share held out: of a query's rankings; of users, or with fewer than three folds of sessions."),
+    ] = 0.25,
+    click_models: Annotated[
+        Names, Help("Names with commas, e.g. PBM,DBN.", "all", also="Or several.", metavar="NAMES", typed=str)
+    ] = (),
+    click_metric: Annotated[str, Help("Click metric by which a model is chosen.", metavar="NAME")] = "MeanRR",
+    market: Annotated[str | None, Help("Only this market.", "all")] = None,
+    depth: Annotated[int | None, Help("Use the top k of the rankings.", "all", metavar="K")] = None,
+    pseudo_count: Annotated[
+        float, Help("Clicks, and skips, added to the counts of each parameter (smoothing).")
+    ] = 1.0,
+    seed: Annotated[int, Help("Seed of what is held out.", is_option=False)] = 0,
+    progress: Bar = True,
+) -> "ClickModelsResult":
+    """Tell which click model a log supports, how well models predict clicks, and what users examine.
+
+    Raises
+    ------
+    ClickModelError
+        If nothing was clicked, or there is no such market or depth.
+    PatternError, SettingsError
+        If the folder is none of these, or a name or a number is not as said above.
+
+    Examples
+    --------
+    >>> found = ca.compare_click_models("reports/june", hold_out="sessions", progress=False)
+    >>> found.tables["click_models"].height
+    10
+    """
+    from clickassay.api.studies.click_models import ClickModelsResult
+    from clickassay.click_models.catalogue import check_pseudo_count
+    from clickassay.click_models.catalogue import click_models as named
+    from clickassay.core.contracts.columns import EVERY
+    from clickassay.core.text.words import did_you_mean
+    from clickassay.correlation.held_out import PREDICTED
+    from clickassay.jobs.click_models import can_hold_out_lists, compare_models, read_clicks
+
+    if not 0 < held_out < 1:
+        raise SettingsError(f"--held-out {held_out}: expected a number between 0 and 1, e.g. 0.25")
+    check_pseudo_count(pseudo_count)
+    if click_metric not in PREDICTED:
+        raise SettingsError(f"--click-metric {click_metric!r}: {did_you_mean(click_metric, PREDICTED)}")
+    kinds = named(click_models.split(",") if isinstance(click_models, str) else click_models)
+    with progress_of(progress) as told:
+        read = read_clicks(Path(source), market=market, depth=depth)
+        if hold_out is None:
+            hold_out = "lists" if can_hold_out_lists(read) else "sessions"
+        tried, tables = compare_models(
+            read, kinds, pseudo_count=pseudo_count, held_out=held_out, seed=seed, market=market or EVERY,
+            on_lists=click_metric if hold_out == "lists" else None, progress=told,
+        )  # fmt: skip
+    info = {"hold_out": hold_out, "held_out": held_out, "pseudo_count": pseudo_count, "seed": seed,
+            "depth": read.depth, "market": market, "models": [kind.name for kind in kinds]}  # fmt: skip
+    return ClickModelsResult(tried, tables, click_metric, info)

@@ -262,10 +262,7 @@ class RunResult(Result):
 
     @property
     def is_finding(self) -> bool:
-        """Whether a job should stop: a data check found a problem, or too few results are judged.
-
-        A check of an A/B test counts if the test is declared.
-        """
+        """Whether a job should stop: a data check or declared test is a finding, or too little is judged."""
         wrong = any(one.is_finding for one in self._findings.health)
         return bool(self.found_run.undecided) or wrong or self._tests.is_finding
 

@@ -1,11 +1,4 @@
-"""The command line: options in, words out. No maths, no SQL.
-
-- ``app``: the application, and which function each command is.
-- ``commands``: one module per command.
-- ``options``, ``inputs``, ``settings``: the options that commands share, of inputs and of settings.
-- ``console``, ``progress``: how commands speak.
-- ``exit``: how they end.
-"""
+"""The command line: options in, words out. No maths, no SQL."""
 
 import os
 

@@ -187,10 +187,7 @@ class _Root(TyperGroup):
         return name, None if command is None else load(str(name)), rest
 
     def make_context(self, *of: Any, **more: Any) -> Any:  # noqa: ANN401 - as above
-        """Read the arguments before the command.
-
-        Raises SettingsError if Typer knows no completion for the shell.
-        """
+        """Read the arguments before the command; SettingsError if Typer has no completion for the shell."""
         with _errors_told():
             try:
                 return super().make_context(*of, **more)

@@ -41,17 +41,10 @@ def say(*lines: str, stderr: bool = False) -> None:
 
 
 def show_table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[object]],
-    *,
-    numbers: Iterable[str] = (),
-    title: str | None = None,
-    bold: int | None = None,
-    sections: Iterable[int] = (),
+    heads: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[str] = (), title: str = ""
 ) -> None:
     """Print a table; `ShownTable` says what its parts are."""
-    rows = [tuple(row) for row in rows]
-    _print_table(ShownTable(heads, rows, tuple(numbers), title, bold, tuple(sections)))
+    _print_table(ShownTable(heads, list(map(tuple, rows)), tuple(numbers), title or None))
 
 
 def show(parts: "Iterable[Part]") -> None:
@@ -107,12 +100,8 @@ def write_out(text: str) -> None:
 def conclude(*, is_finding: bool, stderr: bool) -> None:
     """End a command whose exit code answers a question, after a last line that only an answer has.
 
-    Libraries in C end a process with 1 when memory is short, and 1 means a finding here.
-
-    is_finding: whether the answer is one that a job should stop at.
-    stderr: write it there, since a program reads the output.
-
-    Raises typer.Exit: with code 1 for a finding.
+    Libraries in C end a process with 1 when memory is short, and 1 means a finding here. Raises typer.Exit
+    with code 1 for a finding; the line is on stderr where a program reads the output.
     """
     say(f"status: {'problem found' if is_finding else 'ok'}", stderr=stderr)
     if is_finding:

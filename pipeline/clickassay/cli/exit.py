@@ -126,10 +126,7 @@ def _message(error: BaseException) -> str | None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turn Ctrl-C into one of our errors, once the block has cleaned up.
-
-    Raises Interrupted when the user presses Ctrl-C.
-    """
+    """Turn Ctrl-C into `Interrupted`, one of our errors, once the block has cleaned up."""
     try:
         yield
     except KeyboardInterrupt:

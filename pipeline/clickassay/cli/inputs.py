@@ -66,10 +66,7 @@ class Given:
     project: ProjectFile | None  # The project file; None if there is none.
 
     def needed(self, name: str) -> "Source":
-        """Return an input.
-
-        Raises SettingsError if nothing names it.
-        """
+        """Return an input; SettingsError if nothing names it."""
         if name not in self.sources:
             how = "name the file" if name == "past_tests" else f"give --{name}"
             raise SettingsError(
@@ -92,10 +89,7 @@ class Given:
             say(f"Project: {self.project.file}", stderr=True)
 
     def patterns(self, given: Path | None) -> Path:
-        """Return a pattern table or store: as an option says, else the store of the project file.
-
-        Raises SettingsError if nothing says it.
-        """
+        """Return a pattern table or store: as an option says, else the project file; else SettingsError."""
         if given is not None:
             return given
         if self.project is None or not self.project.store:
@@ -105,10 +99,7 @@ class Given:
         return Path(self.project.place(self.project.store))
 
     def out(self, given: Path | None) -> Path:
-        """Return where the run is written: as an option says, else the project file.
-
-        Raises SettingsError if nothing says it.
-        """
+        """Return where the run is written: as an option says, else the project file; else SettingsError."""
         place = given or (None if self.project is None else self.project.out_today())
         if place is None:
             raise SettingsError(
@@ -134,12 +125,7 @@ class ProjectRuns:
     project: ProjectFile | None
 
     def last(self, number: int, shown: str) -> list[Path]:
-        """Return the last runs, the latest at the end.
-
-        shown: what stands for a run on the command line, for messages.
-
-        Raises SettingsError if there are fewer.
-        """
+        """Return the last runs, the latest at the end; SettingsError, with `shown` for a run, if too few."""
         runs = self.found
         if len(runs) < number:
             where = (
@@ -158,10 +144,7 @@ class ProjectRuns:
 
 
 def inputs_of(*names: str, metavar: str = "") -> Group:
-    """Ask for the options of these inputs: a path each, SQL instead, and a database for it.
-
-    metavar: of the path, where it is an argument of the command.
-    """
+    """Ask for inputs: a path each (an argument with a `metavar`), SQL instead, and a database for it."""
     options = []
     for name in names:
         shown: Any = typer.Option(help=_HELP[name], rich_help_panel=_PANEL)

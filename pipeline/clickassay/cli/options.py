@@ -55,7 +55,7 @@ class Format:
 class TablesOut:
     """Where tables are written, if anywhere."""
 
-    out: Annotated[Path | None, typer.Option(help="Output folder for tables (written atomically).")] = None
+    out: Annotated[Path | None, typer.Option(help="Output folder (written atomically).")] = None
     force: FORCE = False
 
     def check(self, *inputs: object) -> None:
@@ -104,7 +104,6 @@ _COMPLETED = {"click_metric": click_metric_names, "metric": metric_names, "measu
 class Group:
     """Options that stand for one parameter of a command."""
 
-    # parameters, build: The options, and what makes the object of their values.
     parameters: Parameters
     build: Callable[[Mapping[str, Any]], object]
     # Whether the object has the engine of the command, on which it depends whether a path may be a URL.
@@ -153,10 +152,7 @@ def _type_of(kind: Any) -> Any:  # noqa: ANN401 - a type
 
 
 def asked(function: Callable[..., R], given: Mapping[str, Any], *first: Any, **more: Any) -> R:  # noqa: ANN401
-    """Call a function of Python with what options gave; what they did not give has its default there.
-
-    first: its first arguments.
-    """
+    """Call a function of Python with its first arguments and what options gave; the rest has its defaults."""
     plain: Callable[..., R] = inspect.unwrap(function)
     return plain(*first, **{name: one for name, one in given.items() if one is not None}, **more)
 
@@ -266,10 +262,7 @@ def _inner_types(kind: Any) -> set[Any]:  # noqa: ANN401 - as above
 
 
 def checked(name: str, value: Any, place: PathMark | None, *, on_spark: bool) -> Any:  # noqa: ANN401
-    """Return the value of an option or argument, a path of this machine in place of its ``file://`` URL.
-
-    Raises SettingsError if it is no text in UTF-8, or a URL where none can be read or written.
-    """
+    """Return a value, paths of ``file://`` as local ones; SettingsError if not UTF-8, or a URL elsewhere."""
     if isinstance(value, list | tuple):
         return [checked(name, one, place, on_spark=on_spark) for one in value]
     if not isinstance(value, str | Path):

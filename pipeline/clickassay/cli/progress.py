@@ -14,10 +14,7 @@ from clickassay.core.progress import silent
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Callback]:
-    """Yield a callback that draws a bar while the block runs.
-
-    Raises Interrupted when the user presses Ctrl-C; by then the block has cleaned up.
-    """
+    """Yield a callback that draws a bar while the block runs; Interrupted on Ctrl-C, after it cleaned up."""
     console = Console(stderr=True)
     with interruptible():
         if quiet:

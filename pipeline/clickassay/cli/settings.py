@@ -47,10 +47,7 @@ _FEW = 5
 
 
 def settings_of(*names: str, **fixed: object) -> Group:
-    """Ask for the options of these settings, and for --settings and --project FILE.toml.
-
-    A command that has no use for a setting may fix it, so that its default cannot contradict an option.
-    """
+    """Ask for --settings, --project and these settings; a command may fix one that it has no use for."""
 
     def build(given: Mapping[str, Any]) -> Settings:
         """Return the settings: those that the command fixes, options, variables, files, defaults."""

@@ -91,3 +91,9 @@ def click_models(names: Sequence[str] = ()) -> tuple[ClickModelKind, ...]:
     if unknown:
         raise SettingsError(f"unknown click model {unknown[0]!r}; {did_you_mean(unknown[0], known)}")
     return tuple(known[upper] for upper in asked) or CLICK_MODELS
+
+
+def check_pseudo_count(pseudo_count: float) -> None:
+    """Raise SettingsError if it is not 0 to a million."""
+    if not 0 <= pseudo_count <= 1e6:
+        raise SettingsError(f"--pseudo-count {pseudo_count}: expected a number from 0 to a million, e.g. 1")

@@ -35,10 +35,7 @@ def helped(function: Callable[..., Any]) -> dict[str, tuple[Any, Help]]:
 
 
 def explained(function: Callable[..., Any], spelled: Callable[[str], str]) -> str | None:
-    """Return the docstring of a function with a section of its parameters, from their meanings.
-
-    spelled: says a meaning, which names options, in the words of Python.
-    """
+    """Return a docstring with a section of parameters; `spelled` says a meaning in the words of Python."""
     meanings = helped(function)
     if not meanings:
         return function.__doc__

@@ -98,8 +98,7 @@ class Numbers:
     def get_or_add(self, keys: Keys, learn: Callable[[Rows], None]) -> Small:
         """Return the number of each key; new ones get the next numbers.
 
-        If there are new keys, `learn` is called with a row for each, in the order of their numbers, before
-        any thread can find them.
+        `learn` is called with a row for each new key, in their order, before any thread can find them.
         """
         numbers = self.get(keys)
         if (numbers < 0).any():

@@ -274,10 +274,7 @@ class Sample:
         )
 
     def rated(self, name: str) -> "Sample":
-        """Return the sample of a rating: lists with sessions that rated, and these sessions alone.
-
-        Its weights, noise and errors are then of these sessions too.
-        """
+        """Return the sample of a rating: lists, weights, noise and errors of sessions that rated alone."""
         own = self.ratings[name]
         values, variances = own.values[:, None], own.variances[:, None]
         return replace(

@@ -8,11 +8,7 @@ import numpy as np
 
 
 def child(rng: np.random.Generator, *names: str) -> np.random.Generator:
-    """Return a generator that depends on the seed of `rng` and on `names` only.
-
-    It does not depend on what was drawn before or on what else is drawn: a further market or depth leaves all
-    other numbers as they were. The state of `rng` is neither used nor changed.
-    """
+    """Return a generator by `names` and the seed of `rng` alone: whatever else is drawn, it is the same."""
     seed = cast(np.random.SeedSequence, rng.bit_generator.seed_seq)
     digest = hashlib.sha256(json.dumps(names).encode()).digest()
     words = [int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4)]

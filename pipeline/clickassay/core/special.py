@@ -17,22 +17,17 @@ def _compiled() -> Any:  # noqa: ANN401 - a compiled module
     if _PACKAGE in sys.modules:
         return sys.modules[_PACKAGE]
     try:
-        return _without_package()
+        import scipy  # noqa: PLC0415 - needed where nobody has imported its functions
+
+        package = ModuleType(_PACKAGE)
+        package.__path__ = [f"{folder}/special" for folder in scipy.__path__]
+        sys.modules[_PACKAGE] = package
+        try:
+            return importlib.import_module(_COMPILED)
+        finally:
+            del sys.modules[_PACKAGE]
     except ImportError:
         return importlib.import_module(_PACKAGE)
-
-
-def _without_package() -> ModuleType:
-    """Load them while an empty package stands in for theirs; a later import of it is not affected."""
-    import scipy  # noqa: PLC0415 - needed where nobody has imported its functions
-
-    package = ModuleType(_PACKAGE)
-    package.__path__ = [f"{folder}/special" for folder in scipy.__path__]
-    sys.modules[_PACKAGE] = package
-    try:
-        return importlib.import_module(_COMPILED)
-    finally:
-        del sys.modules[_PACKAGE]
 
 
 if TYPE_CHECKING:

@@ -12,16 +12,7 @@ from clickassay.core.contracts.judges import AGREEMENT, CONFUSION, JUDGE_COMPARI
 from clickassay.core.records import Floats, Sample, pairs_of, sums_by_unit
 from clickassay.correlation.classes import unit_column
 from clickassay.correlation.comparisons import comparison_columns, difference_spread
-from clickassay.correlation.uncertainty.intervals import (
-    CONFIDENCE,
-    DIFFERENCE_INDEX,
-    Deviations,
-    cautions,
-    difference_interval,
-    is_heavy,
-    left_out,
-    no_rounding,
-)
+from clickassay.correlation.uncertainty import intervals
 from clickassay.correlation.weighted import correlation_matrix, query_moments
 from clickassay.metrics.clicks import USES_GRADES
 
@@ -32,22 +23,19 @@ FREE = (-np.inf, np.inf)
 def with_intervals(
     tables: Floats, measures: Callable[[Floats], Floats], ranges: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Measure agreement, with intervals.
+    """Return (E,) agreements, and the ends of their 95% CIs, of (Q, K) counts of pairs of grades by query.
 
-    tables: (Q, K) counts of pairs of grades by query.
-    measures: turns (..., K) sums over queries into (..., E) values.
-    ranges: (2, E) least and largest value of each measure; infinite: it has none.
-
-    Returns (E,) values and the ends of their 95% CIs: value -+ t error on Fisher's scale, for which
-    ranges become -1..1, with Satterthwaite's degrees of freedom. NaN where too few queries vary: judges who
-    agree in all queries but one, or in all, may still differ in others.
+    measures: turns (..., K) sums over queries into (..., E) values in `ranges`, (2, E) or infinite.
+    A CI is value -+ t error on Fisher's scale, for which ranges become -1..1, with Satterthwaite's degrees of
+    freedom. NaN where too few queries vary: judges who agree in all queries but one, or in all, may still
+    differ in others.
     """
     values = measures(tables.sum(axis=0))
-    scaled, known = _scaled(values, ranges), Deviations()
-    for left in left_out(tables, measures):
+    scaled, known = _scaled(values, ranges), intervals.Deviations()
+    for left in intervals.left_out(tables, measures):
         with np.errstate(invalid="ignore"):  # both at an end
             known.add(_scaled(left, ranges) - scaled)
-    low, high = difference_interval(scaled, known.spread(), CONFIDENCE)
+    low, high = intervals.difference_interval(scaled, known.spread(), intervals.CONFIDENCE)
     return values, _unscaled(low, ranges), _unscaled(high, ranges)
 
 
@@ -63,9 +51,6 @@ def _unscaled(scaled: Floats, ranges: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         middle = (low + high + (high - low) * np.tanh(scaled)) / 2
     return np.where(np.isinf(low), scaled, middle)
-
-
-# ---- judges of a run -------------------------------------------------------------------------------
 
 
 MEASURES = {
@@ -85,38 +70,26 @@ _RANGES = {"equal": (0, 1), "mean_difference": FREE}
 
 
 def confusion(names: tuple[str, str], pair: pl.DataFrame) -> pl.DataFrame:
-    """Count how often one judge gave one grade and another judge another to the same result.
-
-    pair: market, grade_a and grade_b of the results that both judged.
-
-    Returns rows of contracts.judges.CONFUSION, in any order.
-    """
+    """Count pairs of grades (market, grade_a, grade_b) of the results that both judged: CONFUSION."""
     counts = pair.group_by("market", "grade_a", "grade_b").agg(rows=pl.len().cast(pl.Int64))
     return _rows_of(CONFUSION, counts.with_columns(**_same(judge_a=names[0], judge_b=names[1])))
 
 
 def agreement(names: tuple[str, str], pair: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Measure how far two judges agree on the results that both judged.
+    """Measure how far two judges agree on the results that both judged, in one market: rows of AGREEMENT.
 
-    pair: query, grade_a and grade_b of these results, in one market; perhaps with `unit` (see
-      `classes.with_unit`).
-
-    Returns rows of contracts.judges.AGREEMENT, but for the market. Cohen's kappa (1960) and its weighted
-    forms (1968) are null where both judges give one and the same grade throughout; the intervals leave out
-    one unit at a time.
+    pair: query, grade_a, grade_b; perhaps with `unit` (see `classes.with_unit`), left out one at a time.
+      Cohen's kappa (1960) and its weighted forms (1968) are null where all grades are one and the same.
     """
     tables = tables_by_unit(pair[unit_column(pair)], pair["grade_a"], pair["grade_b"], size)
-    measured = with_intervals(tables, lambda sums: all_measures(sums, size), _ranges(tuple(MEASURES)))
+    measured = with_intervals(tables, lambda sums: all_measures(sums, size), ranges_of(tuple(MEASURES)))
     return _measured(names, tuple(MEASURES), measured, (len(tables), pair.height, pair["query"].n_unique()))
 
 
 def agreement_of_all(grades: pl.DataFrame, size: int) -> pl.DataFrame:
-    """Measure how far all judges agree on the results that two or more judged, by alphas.
+    """Measure how far all judges agree on results that two or more judged, by alphas: rows of AGREEMENT.
 
-    grades: judge, query, url, grade; perhaps with `unit`. A pair of the m grades of a result counts
-      1/(m - 1).
-
-    Returns rows of contracts.judges.AGREEMENT, but for the market.
+    grades: judge, query, url, grade; perhaps with `unit`. A pair of a result's m grades counts 1/(m - 1).
     """
     several = grades.with_columns(m=pl.len().over("query", "url")).filter(pl.col("m") > 1)
     paired = several.join(several, on=["query", "url"], suffix="_b").filter(
@@ -127,12 +100,13 @@ def agreement_of_all(grades: pl.DataFrame, size: int) -> pl.DataFrame:
     units, weight = int(unit.max()) + 1, 1 / (paired["m"].to_numpy() - 1)
     counted = np.bincount(unit * size**2 + cell, weights=weight, minlength=units * size**2)
     tables = counted.reshape(units, -1).astype(np.float64)
-    measured = with_intervals(tables, lambda sums: alphas(sums, size), _ranges(ALPHAS))
+    measured = with_intervals(tables, lambda sums: alphas(sums, size), ranges_of(ALPHAS))
     results = several.select("query", "url").n_unique()
     return _measured((EVERY, EVERY), ALPHAS, measured, (units, results, several["query"].n_unique()))
 
 
-def _ranges(measures: tuple[str, ...]) -> Floats:
+def ranges_of(measures: tuple[str, ...]) -> Floats:
+    """Return (2, E) least and largest values of measures."""
     return np.array([_RANGES.get(name, (-1, 1)) for name in measures], np.float64).T
 
 
@@ -145,7 +119,7 @@ def _measured(
     """Return rows of measures; `size` is units, results and queries."""
     values, low, high = measured
     units, results, queries = size
-    caution = pl.Series(cautions(values, low, units), dtype=pl.String)
+    caution = pl.Series(intervals.cautions(values, low, units), dtype=pl.String)
     frame = pl.DataFrame(
         {"measure": measures, "value": values, "ci_low": low, "ci_high": high, "caution": caution}
     ).with_columns(pl.col(pl.Float64).fill_nan(None), market=pl.lit(EVERY))
@@ -162,13 +136,7 @@ def _rows_of(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def judges_of_run(grades: pl.DataFrame, *, max_grade: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare the judges of a run, market by market.
-
-    grades: judge, market, query, url, grade: one row for each judgment of the log's queries; perhaps with
-      `unit` (see `classes.with_unit`).
-
-    Returns rows of contracts.judges.AGREEMENT and CONFUSION, for every pair of judges that share a result.
-    """
+    """Compare every pair of a run's judges that share a result, by market: AGREEMENT and CONFUSION."""
     on, size = ["market", "query", "url"], max_grade + 1
     if grades["judge"].n_unique() < 2:  # a join of all with all would find nothing
         return AGREEMENT.empty(), CONFUSION.empty()
@@ -194,11 +162,10 @@ def tables_by_unit(unit: pl.Series, grade_a: pl.Series, grade_b: pl.Series, size
 
 
 def kappa(tables: Floats, size: int) -> Floats:
-    """Compute Cohen's kappa without weights, with linear and with quadratic weights.
+    """Compute Cohen's kappa without, with linear and with quadratic weights, (..., 3).
 
-    tables: (..., size²) how often judge A gave the row's grade and judge B the column's.
-
-    Returns (..., 3) 1 - Σ w observed / Σ w expected; NaN where no disagreement is expected.
+    tables: (..., size²) how often A gave the row's, B the column's grade. 1 - Σ w observed / Σ w expected;
+      NaN where no disagreement is expected.
     """
     observed = tables.reshape(*tables.shape[:-1], size, size)
     of_a, of_b = observed.sum(axis=-1), observed.sum(axis=-2)
@@ -213,12 +180,10 @@ def kappa(tables: Floats, size: int) -> Floats:
 
 
 def judge_comparisons(samples: Sequence[Sample]) -> pl.DataFrame:
-    """Compare how well each metric predicts clicks under each two judges.
+    """Compare how well each metric predicts clicks under each two judges: rows of JUDGE_COMPARISONS.
 
-    Only configurations that both judged take part, and no click metric that uses grades. The editorial
-    metrics of a market, depth, click metric and pair of judges are one family for Holm's adjustment.
-
-    Returns rows of contracts.judges.JUDGE_COMPARISONS.
+    On configurations that both judged, without click metrics of grades. The editorial metrics of a market,
+    depth, click metric and pair of judges are one family for Holm's adjustment.
     """
     frames = [JUDGE_COMPARISONS.empty()]
     for a, b in combinations(sorted(samples, key=lambda sample: sample.key.judge), 2):
@@ -246,13 +211,13 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
     editorial = np.concatenate([one.editorial_values[in_a], other.editorial_values[in_b]], axis=1)
     values = correlation_matrix(click_values, editorial, sessions).values
     of_a, of_b = values[:, : len(names)], values[:, len(names) :]
-    difference = no_rounding(of_a - of_b)
+    difference = intervals.no_rounding(of_a - of_b)
     starts = np.flatnonzero(np.diff(index, prepend=-1))
     moments = query_moments(click_values, editorial, sessions, starts)
     moments = sums_by_unit(moments, tuple(units[query] for query in queries))
     first = np.arange(len(names))
     spread = difference_spread(moments, difference, (first, first + len(first)), n_editorial=2 * len(first))
-    heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)
+    heavy = intervals.is_heavy(moments[:, 0], intervals.DIFFERENCE_INDEX)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy)
     columns |= {"correlation_a": of_a, "correlation_b": of_b}
     frame = pl.DataFrame(
@@ -274,24 +239,17 @@ def _compare(a: Sample, b: Sample) -> pl.DataFrame:
     return JUDGE_COMPARISONS.canonical(frame.with_columns(pl.col(pl.Float64).fill_nan(None), **same))
 
 
-# ---- other measures --------------------------------------------------------------------------------
-
-
 def coincidences(tables: Floats, size: int) -> Floats:
-    """Return (..., size²) coincidences of two judges: each pair of grades in both orders.
-
-    `tables`, (..., size²), count how often judge A gave the row's grade and judge B the column's.
-    """
+    """Return (..., size²) pairs of grades in both orders, of `tables` as `kappa` takes them."""
     counted = tables.reshape(*tables.shape[:-1], size, size)
     return (counted + counted.swapaxes(-1, -2)).reshape(tables.shape)
 
 
 def alphas(pairs: Floats, size: int) -> Floats:
-    """Compute Krippendorff's alpha for nominal, ordinal and interval grades (Krippendorff 2011).
+    """Compute Krippendorff's alpha for nominal, ordinal and interval grades (Krippendorff 2011), (..., 3).
 
-    pairs: (..., size²) coincidences: for a result with m grades, each ordered pair of them counts 1/(m - 1).
-
-    Returns (..., 3) 1 - observed / expected disagreement; NaN where all grades are the same.
+    pairs: (..., size²) `coincidences`, each counting 1/(m - 1). 1 - observed / expected disagreement; NaN
+      where all grades are the same.
     """
     found = pairs.reshape(*pairs.shape[:-1], size, size)
     totals = found.sum(axis=-1)
@@ -311,12 +269,10 @@ def alphas(pairs: Floats, size: int) -> Floats:
 
 
 def ac1(tables: Floats, size: int) -> Floats:
-    """Compute Gwet's AC1 (2008), which does not fall where nearly all grades are the same.
+    """Compute Gwet's AC1 (2008), (...,), which does not fall where nearly all grades are the same.
 
-    tables: (..., size²) how often judge A gave the row's grade and judge B the column's.
-    size: number of grades of the scale, 2 or more: a grade that nobody gave counts.
-
-    Returns (...,) (observed - chance) / (1 - chance), with chance = Σ π (1 - π) / (size - 1).
+    tables: as for `kappa`; a grade of the `size` that nobody gave counts. (observed - chance) / (1 - chance),
+      with chance = Σ π (1 - π) / (size - 1).
     """
     counted = tables.reshape(*tables.shape[:-1], size, size)
     number = np.maximum(counted.sum(axis=(-1, -2)), 1)

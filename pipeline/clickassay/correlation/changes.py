@@ -82,9 +82,7 @@ class _Kind(Generic[Part]):
 def weighted_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Changes:
     """Test the changes of all weighted correlations between two samples by leaving out units, and users.
 
-    a, b: samples of the first and second run with the same C click and E offline metrics.
-    folds: the same without each fold of users.
-
+    a, b: samples with the same C click and E offline metrics; folds: the same without each fold of users.
     Returns the C E changes in row-major order.
     """
     return _changes((a, b), (_weighted(a), _weighted(b)), folds)
@@ -121,10 +119,7 @@ def mean_changes(a: Sample, b: Sample, folds: WithoutUsers[Sample] = ()) -> Chan
 
 
 def mean_intervals(sample: Sample, without_users: Sequence[Sample] = ()) -> Changes:
-    """Return the means over sessions of one run as changes from 0, in the order of `mean_changes`.
-
-    without_users: the sample without each fold of users; empty where users are not known.
-    """
+    """Return means over sessions as changes from 0, as `mean_changes`; users count where they are known."""
     return _from_nothing(_means(sample), sample, without_users)
 
 
@@ -135,15 +130,11 @@ def differences_from_nothing(
     most_degrees: Floats,
     sessions: Floats,
 ) -> Changes:
-    """Return differences that are functions of sums over units, as changes from 0.
+    """Return differences that are functions of sums over units, as changes from 0, with one test of both.
 
-    Their p-values have the degrees of freedom of their intervals, so that both say the same of 0.
-
-    values: (Q, K) contributions of the units.
-    statistic: turns (..., K) sums over units into (..., P) differences.
+    values, statistic: (Q, K) contributions; turns (..., K) sums into (..., P) differences.
     without_users: `values` without each fold of users; empty where they do not count.
-    most_degrees: (P,) degrees of freedom that the error by units has at most.
-    sessions: (Q,) sessions of the units.
+    most_degrees, sessions: (P,) most degrees of freedom by units; (Q,) sessions of the units.
     """
     units = tuple(f"{number:09d}" for number in range(len(values)))
     heavy_tail = is_heavy(sessions, DIFFERENCE_INDEX)
@@ -222,10 +213,7 @@ def _centre(sample: Sample) -> tuple[Floats, Floats]:
 
 
 def _moments(sample: Sample, centre: tuple[Floats, Floats], *, products: bool = True) -> _Contributions:
-    """Return `weighted.query_moments` around a centre that all parts of a run share.
-
-    Without products all metrics count as click metrics.
-    """
+    """Return `weighted.query_moments` around a common centre; without products, all as click metrics."""
     y, x = (
         without_rounding(np.ascontiguousarray((values - mean).T), np.abs(values).max(axis=0)[:, None])
         for values, mean in zip((sample.click_values, sample.editorial_values), centre, strict=True)

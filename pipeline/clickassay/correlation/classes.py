@@ -97,10 +97,7 @@ def _named(attributes: pl.DataFrame) -> pl.DataFrame:
 
 
 def groups_of(queries: pl.DataFrame, attributes: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the queries (market, query) that have a group, with its name in the column `query_group`.
-
-    Raises InputError if a query has two groups, or groups have no text form.
-    """
+    """Return the queries (market, query) with a `query_group`; InputError if one has two, or no text."""
     columns = {"market": pl.String, "query": pl.String, "query_group": pl.String}
     if attributes is None or not has_groups(attributes):
         return pl.DataFrame(schema=columns)
@@ -114,10 +111,7 @@ def groups_of(queries: pl.DataFrame, attributes: pl.DataFrame | None) -> pl.Data
 
 
 def with_unit(rows: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return rows (market, query, ...) with the column `unit`: the group of the query, or else the query.
-
-    Names of groups and of queries never meet. `groups` has market, query and query_group, which may be null.
-    """
+    """Return rows with `unit`: a query's query_group of `groups`, or else the query; the two never meet."""
     named = groups.select("market", "query", "query_group")
     joined = rows.join(named, on=["market", "query"], how="left", maintain_order="left")
     texts = pl.format("group {}", "query_group"), pl.format("query {}", "query")
@@ -140,10 +134,7 @@ def with_units(sample: Sample, groups: pl.DataFrame) -> Sample:
 
 
 def class_columns(attributes: pl.DataFrame, by: Sequence[str] = ()) -> pl.DataFrame:
-    """Return the queries of a table with the text of their class in each column.
-
-    attributes: column query (normalised), and attributes.
-    by: columns that are taken; none = all whose values are classes.
+    """Return queries (normalised) with the text of their class in each column of `by`; none = all that are.
 
     Raises InputError if the table lacks a column, or a query has two classes.
     """
@@ -195,7 +186,6 @@ def _attribute(sample: Sample, attributes: pl.DataFrame, name: str) -> Split:
 
 
 def _rows_of(market: str, attributes: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the rows of a market that have a value."""
     rows = attributes.filter(pl.col(name).is_not_null(), pl.col("query").is_not_null())
     if "market" in rows.columns and market != EVERY:
         rows = rows.filter(pl.col("market") == market)

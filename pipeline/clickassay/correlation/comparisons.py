@@ -17,21 +17,7 @@ from clickassay.core.records import Floats, Integers, NamedMetrics, Sample
 from clickassay.core.special import ndtri, stdtrit
 from clickassay.correlation.rankers import exact_correlations, query_covariances, within_queries
 from clickassay.correlation.tables import with_sample_columns
-from clickassay.correlation.uncertainty.intervals import (
-    ALPHA,
-    DIFFERENCE_INDEX,
-    Deviations,
-    Spread,
-    cautions,
-    difference_interval,
-    fisher_interval,
-    holm,
-    is_heavy,
-    left_out,
-    no_rounding,
-    p_value,
-    together_confidence,
-)
+from clickassay.correlation.uncertainty import intervals
 from clickassay.correlation.weighted import (
     QUERIES_AT_ONCE,
     centred_sums,
@@ -64,19 +50,17 @@ def comparisons(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
     a, b = _pairs(sample)
     values = correlation_matrix(sample.click_values, sample.editorial_values, sample.sessions).values
     # two metrics that are equal up to rounding have no difference at all
-    difference = no_rounding(values[:, a] - values[:, b])
+    difference = intervals.no_rounding(values[:, a] - values[:, b])
     spread = difference_spread(moments, difference, (a, b), n_editorial=len(sample.editorial_names))
-    heavy = is_heavy(moments[:, 0], DIFFERENCE_INDEX)
+    heavy = intervals.is_heavy(moments[:, 0], intervals.DIFFERENCE_INDEX)
     return COMPARISONS.canonical(_rows(sample, difference, spread, heavy_tail=heavy))
 
 
 def difference_comparisons(sample: Sample) -> pl.DataFrame:
     """Compare every two offline metrics by how well they predict differences between two rankings.
 
-    sample: configurations of one market, depth and judge; queries with two or more take part.
-
-    Returns rows of contracts.correlation.DIFFERENCE_COMPARISONS: as those of `comparisons`, of the closed
-    form of Algorithm 3 (Chapelle et al. 2009). None without a query that takes part.
+    Rows of DIFFERENCE_COMPARISONS, as of `comparisons`, of the closed form of Algorithm 3 (Chapelle et al.
+    2009), of queries with two configurations or more; none without.
     """
     within = within_queries(sample)
     if not len(within.sizes):
@@ -85,7 +69,7 @@ def difference_comparisons(sample: Sample) -> pl.DataFrame:
     queries = sample.query_index[within.rows[within.starts]]
     covariances = sample.by_unit(query_covariances(within), queries)
     values = exact_correlations(covariances.sum(axis=0), within.n_clicks)
-    difference = no_rounding(values[:, a] - values[:, b])
+    difference = intervals.no_rounding(values[:, a] - values[:, b])
     spread = _spread(covariances, difference, (a, b), lambda sums: exact_correlations(sums, within.n_clicks))
     return DIFFERENCE_COMPARISONS.canonical(_rows(sample, difference, spread))
 
@@ -101,7 +85,7 @@ def within_comparisons(place: QueryGroups) -> pl.DataFrame:
         return WITHIN_COMPARISONS.empty()
     a, b = _pairs(place)
     values = place.correlations(contributions.sum(axis=0))
-    difference = no_rounding(values[:, a] - values[:, b])
+    difference = intervals.no_rounding(values[:, a] - values[:, b])
     spread = within_spread(place, difference, (a, b))
     held = [name for name in BASELINES if name in place.editorial_names]
     partials = np.full((4, *difference.shape), np.nan)
@@ -148,11 +132,11 @@ def partial_correlations(place: QueryGroups, held: Sequence[str]) -> tuple[Float
         values: Floats = (of_metrics - of_held * shared) / np.sqrt(np.where(left > SAME, left, np.nan))
         return np.where(np.abs(values) < 1 - SAME, values, np.nan)
 
-    values, gathered = partials(sums.sum(axis=0)), Deviations()
-    for without in left_out(sums, partials):
+    values, gathered = partials(sums.sum(axis=0)), intervals.Deviations()
+    for without in intervals.left_out(sums, partials):
         gathered.add(np.arctanh(without) - np.arctanh(values))
     spread = gathered.spread().widened(place.taken_out.factor)
-    return values, *fisher_interval(values, spread), p_value(np.arctanh(values), spread)
+    return values, *intervals.fisher_interval(values, spread), intervals.p_value(np.arctanh(values), spread)
 
 
 def _pairs(sample: NamedMetrics) -> Pairs:
@@ -163,7 +147,7 @@ def _pairs(sample: NamedMetrics) -> Pairs:
 def _rows(
     sample: NamedMetrics,
     difference: Floats,
-    spread: Spread,
+    spread: intervals.Spread,
     *,
     heavy_tail: bool = False,
     more: Mapping[str, Floats] | None = None,
@@ -171,7 +155,9 @@ def _rows(
     """Return (C, P) differences as rows: click metrics, then pairs in the order of the offline metrics."""
     a, b = _pairs(sample)
     columns, caution_texts = comparison_columns(difference, spread, heavy_tail=heavy_tail)
-    together = difference_interval(difference, spread, together_confidence(columns["p_value"]))
+    together = intervals.difference_interval(
+        difference, spread, intervals.together_confidence(columns["p_value"])
+    )
     columns |= dict(zip(("simultaneous_low", "simultaneous_high"), together, strict=True))
     columns |= {"error": spread.error, "degrees": spread.degrees, **(more or {})}
     names = np.array(sample.editorial_names, dtype=object)
@@ -190,46 +176,38 @@ def _rows(
 
 
 def comparison_columns(
-    difference: Floats, spread: Spread, *, heavy_tail: bool = False
+    difference: Floats, spread: intervals.Spread, *, heavy_tail: bool = False
 ) -> tuple[dict[str, Floats], list[str | None]]:
-    """Return the columns of a paired comparison, families along the last axis, and its cautions.
-
-    difference: (C, P) differences of two correlations.
-    heavy_tail: whether the sessions of queries are spread too unevenly for intervals (`is_heavy`).
-    """
-    low, high = difference_interval(difference, spread)
-    p = p_value(difference, spread)
+    """Return columns and cautions of (C, P) paired differences, families last; `heavy_tail`: `is_heavy`."""
+    low, high = intervals.difference_interval(difference, spread)
+    p = intervals.p_value(difference, spread)
     tests = np.isfinite(p).sum(axis=-1)
     columns = {
         "difference": difference,
         "ci_low": low,
         "ci_high": high,
         "p_value": p,
-        "p_adjusted": holm(p),
+        "p_adjusted": intervals.holm(p),
         "queries_needed": queries_needed(difference, spread, spread.queries, tests=tests),
     }
-    return columns, cautions(difference, low, spread.queries, heavy_tail=heavy_tail)
+    return columns, intervals.cautions(difference, low, spread.queries, heavy_tail=heavy_tail)
 
 
 def queries_needed(
     difference: Floats,
-    spread: Spread,
+    spread: intervals.Spread,
     queries: int,
     *,
     tests: Integers,
-    alpha: float = ALPHA,
+    alpha: float = intervals.ALPHA,
     power: float = POWER,
 ) -> Floats:
-    """Return how many queries it takes to detect differences: for tables, reports and `clickassay power`.
+    """Return how many queries it takes to detect (C, P) differences; NaN where there is none to detect.
 
-    The error shrinks with the root of the number of queries; a difference is detected with the given
-    power when it is `detectable_errors` wide.
-
-    difference, spread: (C, P) differences, and their spread at `queries` queries.
-    tests: (C,) comparisons in the family; each is then tested at alpha / tests (Bonferroni).
-    alpha, power: significance level of the two-sided tests together, and the chance to detect the difference.
-
-    Returns (C, P) whole numbers; NaN where there is no difference to detect.
+    The error shrinks with the root of their number; a difference is detected with the given power when it is
+    `detectable_errors` wide.
+    spread: of the differences at `queries` queries.
+    tests, alpha: (C,) comparisons in the family; each is tested at alpha / tests (Bonferroni), two-sided.
     """
     errors = detectable_errors(spread, alpha / np.maximum(tests, 1)[..., None], power)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -237,20 +215,17 @@ def queries_needed(
     return np.where((difference != 0) & np.isfinite(needed), np.maximum(needed, 2), np.nan)
 
 
-def detectable_errors(spread: Spread, alpha: Floats, power: float) -> Floats:
-    """Return how many errors wide a difference is that a test detects: t(1 - alpha/2) + z(power).
-
-    t has the degrees of freedom of the spread.
-    """
+def detectable_errors(spread: intervals.Spread, alpha: Floats, power: float) -> Floats:
+    """Return how many errors wide a detected difference is: t(1 - alpha/2), by its degrees, + z(power)."""
     return stdtrit(spread.degrees_of_differences, 1 - alpha / 2) + ndtri(power)
 
 
-def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int) -> Spread:
-    """Return the spread over queries of differences of two correlations, by leaving out one at a time.
+def difference_spread(
+    moments: Floats, difference: Floats, pairs: Pairs, *, n_editorial: int
+) -> intervals.Spread:
+    """Return the spread over queries of (C, P) differences of two correlations, by leaving out one at a time.
 
-    moments: (Q, K) `query_moments` of C click and E offline metrics.
-    difference: (C, P) the differences over all queries.
-    pairs: (P,) and (P,) offline metrics: the first minus the second.
+    moments: (Q, K) `query_moments`; pairs: (P,) and (P,) offline metrics, the first minus the second.
     """
     scale = moments.sum(axis=0)
     return _spread(
@@ -261,7 +236,7 @@ def difference_spread(moments: Floats, difference: Floats, pairs: Pairs, *, n_ed
     )
 
 
-def within_spread(place: QueryGroups, difference: Floats, pairs: Pairs) -> Spread:
+def within_spread(place: QueryGroups, difference: Floats, pairs: Pairs) -> intervals.Spread:
     """Return the spread of differences of two correlations within queries; see `difference_spread`."""
     sums = place.groups.by_unit(place.classes[EVERY, EVERY])
     moved = place.moved.get((EVERY, EVERY))
@@ -271,15 +246,15 @@ def within_spread(place: QueryGroups, difference: Floats, pairs: Pairs) -> Sprea
 
 def _spread(
     contributions: Floats, difference: Floats, pairs: Pairs, correlations: Callable[[Floats], Floats]
-) -> Spread:
+) -> intervals.Spread:
     """Return the spread of (C, P) differences of the (..., C, E) `correlations` of sums over queries."""
     a, b = pairs
-    gathered = Deviations()
+    gathered = intervals.Deviations()
     if len(difference) == 1:  # indexed so, queries are side by side in memory: few values, many pairs
-        for values in left_out(contributions, correlations, at_once=QUERIES_AT_ONCE):
-            gathered.add(no_rounding(values[..., a] - values[..., b]) - difference)
+        for values in intervals.left_out(contributions, correlations, at_once=QUERIES_AT_ONCE):
+            gathered.add(intervals.no_rounding(values[..., a] - values[..., b]) - difference)
         return gathered.spread().of_shape(difference.shape)
-    for values in left_out(contributions, correlations):
+    for values in intervals.left_out(contributions, correlations):
         taken = np.take(values, a, axis=-1) - np.take(values, b, axis=-1)
-        gathered.add(no_rounding(taken) - difference)
+        gathered.add(intervals.no_rounding(taken) - difference)
     return gathered.spread().of_shape(difference.shape)

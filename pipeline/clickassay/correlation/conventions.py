@@ -45,12 +45,9 @@ class Gap:
 
 
 def mean_gaps(sample: Sample, reference: NDArray[np.intp]) -> Gap:
-    """Return differences of weighted means, with intervals by the jackknife over queries.
+    """Return (E,) mean of a convention - mean of its `reference`, (E,) indices, with intervals.
 
-    sample: its E offline metrics are conventions; weights are sessions, as in correlations.
-    reference: (E,) index of the convention that each is compared with.
-
-    Returns (E,) mean of the convention - mean of its reference.
+    Of the offline metrics of a sample, weighted by sessions; by the jackknife over queries.
     """
     values = sample.editorial_values
     differences = without_rounding(values - values[:, reference], np.abs(values).max(axis=0, initial=0))
@@ -71,10 +68,7 @@ def same_values(values: Floats, one: int, other: int) -> bool:
 
 
 def change(before: tuple[float, ...], after: tuple[float, ...]) -> str | None:
-    """Return how sign or significance of a difference (value, low, high) changes; None where neither does.
-
-    A difference is beyond noise where its interval does not hold 0.
-    """
+    """Return how sign or significance of a difference (value, low, high) changes; None where neither does."""
     was_significant, is_significant = (low > 0 or high < 0 for _, low, high in (before, after))
     if was_significant != is_significant:
         return "beyond noise now" if is_significant else "no longer beyond noise"
@@ -110,9 +104,8 @@ def audit_tables(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the tables of an audit, in the forms of `CONVENTIONS` and `CHANGED`.
 
-    sample: its offline metrics are the conventions that were computed, in the order of `declared`.
-    reasons: by name: why a convention was not computed.
-    pool: the run's setting of that name: it decides which conventions are the run's own.
+    sample: its offline metrics are the conventions that were computed; of others `reasons` say why not.
+    pool: the run's setting, which decides which conventions are the run's own.
     """
     own = {one.quantity: one.measure for one in declared if pool in one.own}
     rows = _convention_rows(sample, declared, own, reasons)
@@ -272,12 +265,7 @@ def conventions_table(
 
 
 def distinct(rows: Integers) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find equal rows.
-
-    rows: (N, K) whole numbers.
-
-    Returns the first row of each of the D kinds of rows, and the kind of each of the N rows, 0..D - 1.
-    """
+    """Return the first row of each of the D kinds of (N, K) rows, and the kind 0..D - 1 of each row."""
     packed, kinds = np.zeros(len(rows), dtype=np.int64), 1
     for column in rows.T.astype(np.int64):
         digits = column - column.min(initial=0)

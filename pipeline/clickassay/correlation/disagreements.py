@@ -34,13 +34,10 @@ _PAIR = ("query", "unit", "position", "upper", "lower", "order")
 
 
 def judge_disagreements(configurations: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
-    """Test whose order clicks support, for every two judges of a market and depth.
+    """Test whose order clicks support, for every two judges who share a configuration: JUDGE_DISAGREEMENTS.
 
-    configurations: rows of contracts.run.CONFIGURATIONS whose grades are all judgments, perhaps with `unit`
-      (see `classes.with_unit`).
-    patterns: rows of contracts.patterns.PATTERNS of these configurations.
-
-    Returns rows of contracts.judges.JUDGE_DISAGREEMENTS, for judges who share a configuration.
+    configurations, patterns: those of CONFIGURATIONS whose grades are all judgments, perhaps with `unit` (see
+      `classes.with_unit`), and their PATTERNS.
     """
     rows: list[dict[str, object]] = []
     for (market, depth), own in configurations.group_by("market", "depth"):
@@ -177,7 +174,6 @@ def _spread(contributions: Floats) -> Spread:
 
 
 def _row(judges: tuple[str, str], tested: _Tested, p_adjusted: float, *, tests: int) -> dict[str, object]:
-    """Return a row of the table but its market, depth and judges."""
     queries = tested.spread.queries
     (needed,) = queries_needed(tested.total, tested.spread, queries, tests=np.array(tests))
     values = {

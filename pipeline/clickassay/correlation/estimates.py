@@ -9,19 +9,7 @@ import polars as pl
 from clickassay.core.records import Floats, Integers
 from clickassay.core.special import stdtr, stdtrit
 from clickassay.correlation.classes import unit_column
-from clickassay.correlation.uncertainty.intervals import (
-    CONFIDENCE,
-    DIFFERENCE_INDEX,
-    BlockSums,
-    Deviations,
-    Spread,
-    cautions,
-    fisher_interval,
-    is_heavy,
-    left_out,
-    ratio_interval,
-    together_confidence,
-)
+from clickassay.correlation.uncertainty import intervals
 
 PERFECT = 1e-9
 """A correlation so near to -1 or 1 counts as perfect: where little is left, subtracting costs digits."""
@@ -59,7 +47,7 @@ def estimates(
     *,
     null: Floats,
     factor: float = 1.0,
-    users: Spread | None = None,
+    users: intervals.Spread | None = None,
 ) -> Estimates:
     """Compute the intervals of correlations by leaving out one query at a time.
 
@@ -71,12 +59,12 @@ def estimates(
       users.
     """
     root = np.sqrt(statistic(contributions.sum(axis=0))[1])[:, None]
-    fisher, above, below, ratio = (Deviations() for _ in range(4))
-    products = BlockSums()
+    fisher, above, below, ratio = (intervals.Deviations() for _ in range(4))
+    products = intervals.BlockSums()
     perfect = np.abs(values) >= 1 - PERFECT
     with np.errstate(divide="ignore", invalid="ignore"):
         z, corrected = _fisher(values), values / root
-        for correlations, reliabilities in left_out(contributions, statistic):
+        for correlations, reliabilities in intervals.left_out(contributions, statistic):
             roots = np.sqrt(reliabilities)[..., None]
             rise, run = correlations - values, roots - root
             perfect &= (np.abs(rise) <= PERFECT).all(axis=0)
@@ -92,21 +80,21 @@ def estimates(
         of_ratio = users and replace(users, error=users.error / root)
     spread = fisher.spread().widened(factor, of_fisher)
     # a correlation that is 1 whatever query is left out has no spread, and an artanh without bound
-    low, high = (np.where(perfect, values, end) for end in fisher_interval(values, spread))
+    low, high = (np.where(perfect, values, end) for end in intervals.fisher_interval(values, spread))
     q = max(above.queries, 1)
     covariance = factor * (q - 1) / q * (products.total - above.powers[0].total * below.powers[0].total / q)
     of_both = ratio.spread().widened(factor, of_ratio)
     # the ratio has no error where a query cannot be left out without losing it
     degrees = np.where(np.isnan(of_both.error), np.nan, of_both.degrees)
     spreads = above.spread().widened(factor, users), below.spread().widened(factor)
-    ends = ratio_interval(values, root, spreads, covariance, degrees)
+    ends = intervals.ratio_interval(values, root, spreads, covariance, degrees)
     bottom, top = (np.where(np.isnan(low), np.nan, end) for end in ends)
     with np.errstate(
         divide="ignore", invalid="ignore"
     ):  # below 0.05 where `low` and `high` leave out the null
         p = 2 * stdtr(spread.degrees, -np.abs(z - _fisher(null)) / spread.error)
     p = np.where(perfect & np.isfinite(null), 0.0, p)
-    together = fisher_interval(values, spread, together_confidence(p))
+    together = intervals.fisher_interval(values, spread, intervals.together_confidence(p))
     all_low, all_high = (np.where(np.isnan(p), np.nan, np.where(perfect, values, end)) for end in together)
     return Estimates(low, high, corrected, bottom, top, p, all_low, all_high)
 
@@ -114,9 +102,6 @@ def estimates(
 def _fisher(correlations: Floats) -> Floats:
     """Return artanh r; NaN where r is -1 or 1 but for rounding, so that no interval depends on rounding."""
     return np.arctanh(np.where(np.abs(correlations) < 1 - PERFECT, correlations, np.nan))
-
-
-# ---- means -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -131,12 +116,9 @@ class Level:
 
 
 def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Level]:
-    """Return the mean of metrics over the sessions of judged configurations.
+    """Return the mean of metrics over the sessions of judged configurations (method 7).
 
-    Each configuration counts with its sessions, as in the weighted correlation (method 7).
-
-    configurations: rows of `contracts.run.CONFIGURATIONS` of one sample: query, n_sessions, and a column for
-      each metric; perhaps with `unit` (see `classes.with_unit`).
+    configurations: of one sample: query, n_sessions, a column for each metric; perhaps with `unit`.
     """
     if configurations.is_empty() or not names:
         return {}
@@ -145,14 +127,14 @@ def levels(configurations: pl.DataFrame, names: Sequence[str]) -> dict[str, Leve
     by_unit = configurations.group_by(unit).agg(pl.col("n_sessions").sum(), *weighted).sort(unit)
     contributions = by_unit.select("n_sessions", *names).to_numpy().astype(np.float64)
     means = means_of_sums(contributions.sum(axis=0))
-    deviations = Deviations()
-    for without in left_out(contributions, means_of_sums):
+    deviations = intervals.Deviations()
+    for without in intervals.left_out(contributions, means_of_sums):
         deviations.add(without - means)
     spread = deviations.spread()
-    margin = stdtrit(spread.degrees, (1 + CONFIDENCE) / 2) * spread.error
+    margin = stdtrit(spread.degrees, (1 + intervals.CONFIDENCE) / 2) * spread.error
     margin = np.where(spread.error == 0, 0.0, margin)
-    heavy_tail = is_heavy(contributions[:, 0], DIFFERENCE_INDEX)
-    why = cautions(means, means - margin, spread.queries, heavy_tail=heavy_tail)
+    heavy_tail = intervals.is_heavy(contributions[:, 0], intervals.DIFFERENCE_INDEX)
+    why = intervals.cautions(means, means - margin, spread.queries, heavy_tail=heavy_tail)
     rows = zip(names, means, margin, why, strict=True)
     return {name: Level(mean, mean - half, mean + half, caution) for name, mean, half, caution in rows}
 
@@ -209,11 +191,11 @@ def across_halves(halves: Halves) -> AcrossHalves:
     above, below = _parts(total, size)
     if len(sums) < 2:
         return AcrossHalves(*np.full((3, size, size), np.nan))
-    rises, runs, ratios = Deviations(), Deviations(), Deviations()
-    products = BlockSums()
+    rises, runs, ratios = intervals.Deviations(), intervals.Deviations(), intervals.Deviations()
+    products = intervals.BlockSums()
     with np.errstate(divide="ignore", invalid="ignore"):
         values = above / below
-        for without in left_out(sums, lambda some: np.stack(_parts(some, size), axis=1)):
+        for without in intervals.left_out(sums, lambda some: np.stack(_parts(some, size), axis=1)):
             rise, run = without[:, 0] - above, without[:, 1] - below
             rises.add(rise)
             runs.add(run)
@@ -224,7 +206,7 @@ def across_halves(halves: Halves) -> AcrossHalves:
         spread = ratios.spread()
         degrees = np.where(np.isnan(spread.error), np.nan, spread.degrees)
         spreads = rises.spread(), runs.spread()
-        ends = ratio_interval(above, below, spreads, (q - 1) / q * centred, degrees)
+        ends = intervals.ratio_interval(above, below, spreads, (q - 1) / q * centred, degrees)
         # signals that agree in every session have a value without spread
         low, high = (np.where(spread.error == 0, values, end) for end in ends)
     return AcrossHalves(np.where(np.isfinite(values), values, np.nan), low, high)

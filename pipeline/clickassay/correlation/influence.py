@@ -1,8 +1,4 @@
-"""The queries that move a correlation most (method 7.4).
-
-Rows of contracts.correlation.INFLUENCE and WITHIN_INFLUENCE. Where queries have groups, a group is left out
-at once, and its query with most sessions stands for it.
-"""
+"""The queries, or groups of queries, named by their largest, that move a correlation most (method 7.4)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,10 +56,7 @@ def influence(sample: Sample, moments: Floats | None = None) -> pl.DataFrame:
 
 
 def within_influence(place: QueryGroups) -> pl.DataFrame:
-    """Find the queries whose removal moves each correlation within queries most.
-
-    Returns rows of contracts.correlation.WITHIN_INFLUENCE; otherwise as `influence`.
-    """
+    """Find the queries whose removal moves each correlation within queries most: WITHIN_INFLUENCE."""
     groups = place.groups
     sums = groups.by_unit(np.ones(len(groups.units), np.bool_))
     if len(sums) < 2:
@@ -115,7 +108,6 @@ class _Side:
 
 
 def _rows(named: NamedMetrics, units: _Units) -> pl.DataFrame:
-    """Return the rows of both sides, pair of metrics by pair of metrics."""
     values = units.statistic(units.sums.sum(axis=0))
     none = np.empty((0, len(values)))
     sides = [_Side(name, none.astype(np.int64), none) for name in SIDES]

@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from clickassay.core.records import Floats, Integers, Sample
-from clickassay.correlation.weighted import (
-    QUERIES_AT_ONCE,
-    Correlations,
-    correlation_matrix,
-    ratio,
-    without_rounding,
-)
+from clickassay.correlation import weighted
 
 DRAWS_AT_ONCE = 2**16
 """Draws (iteration, query) that are computed at once: what they need stays in the cache of one core."""
@@ -54,23 +48,22 @@ def within_queries(sample: Sample) -> Within:
     if len(rows):
         means = np.add.reduceat(values, starts, axis=0) / sizes[:, None]
         scale = np.abs(values).max(axis=0)
-        values = without_rounding(values - np.repeat(means, sizes, axis=0), scale)
+        values = weighted.without_rounding(values - np.repeat(means, sizes, axis=0), scale)
     return Within(values, sample.click_values.shape[1], starts, sizes, rows)
 
 
-def monte_carlo_correlations(deltas: Floats, n_clicks: int) -> Correlations:
+def monte_carlo_correlations(deltas: Floats, n_clicks: int) -> weighted.Correlations:
     """Return the Pearson correlations of (dE_i, dC_i) from the (iterations, C + E) `ranker_differences`."""
-    result = correlation_matrix(deltas[:, :n_clicks], deltas[:, n_clicks:], np.ones(len(deltas)))
+    result = weighted.correlation_matrix(deltas[:, :n_clicks], deltas[:, n_clicks:], np.ones(len(deltas)))
     missing = np.isnan(result.values)
     reasons = tuple(tuple(DRAWS_SAME if none else None for none in row) for row in missing)
-    return Correlations(result.values, reasons)
+    return weighted.Correlations(result.values, reasons)
 
 
 def ranker_differences(within: Within, *, iterations: int, rng: np.random.Generator) -> Floats:
     """Return the (iterations, C + E) differences between engines A and B of the means over the queries.
 
-    Per iteration every query gives two different configurations, drawn uniformly, one to engine A and one to
-    engine B. The same draws serve all metrics.
+    Every query gives each engine another of its configurations, drawn uniformly, the same for all metrics.
     """
     deltas = np.zeros((iterations, within.values.shape[1]))
     order = np.argsort(within.sizes, kind="stable")  # a block has queries of about the same size
@@ -126,8 +119,8 @@ def query_covariances(within: Within) -> Floats:
     """
     n_clicks, n_editorial = within.n_clicks, within.values.shape[1] - within.n_clicks
     sums = np.zeros((len(within.sizes), n_clicks + n_editorial + n_clicks * n_editorial))
-    for first in range(0, len(sums), QUERIES_AT_ONCE):
-        block = slice(first, first + QUERIES_AT_ONCE)
+    for first in range(0, len(sums), weighted.QUERIES_AT_ONCE):
+        block = slice(first, first + weighted.QUERIES_AT_ONCE)
         starts, sizes = within.starts[block], within.sizes[block]
         # a metric's values side by side in memory: adding up is several times faster
         columns = np.ascontiguousarray(within.values[starts[0] : starts[-1] + sizes[-1]].T)
@@ -141,12 +134,10 @@ def query_covariances(within: Within) -> Floats:
 def exact_correlations(sums: Floats, n_clicks: int) -> Floats:
     """Return sum_q S_ec / sqrt(sum_q S_ee sum_q S_cc), the limit of Algorithm 3 for infinitely many draws.
 
-    sums: (..., C + E + C E) sums of `query_covariances`.
-
-    Returns (..., C, E) correlations; NaN where a metric does not vary within the queries.
+    (..., C, E), of (..., C + E + C E) sums of `query_covariances`; NaN where nothing varies within queries.
     """
     squares_y, squares_x, products = split_sums(sums, n_clicks)
-    return ratio(products, squares_y, squares_x)
+    return weighted.ratio(products, squares_y, squares_x)
 
 
 def split_sums(sums: Floats, n_clicks: int) -> tuple[Floats, Floats, Floats]:
@@ -164,7 +155,7 @@ def covariance_contributions(sample: Sample, within: Within) -> Floats:
     return contributions
 
 
-def no_value_reasons(within: Within, total: Floats, drawn: Correlations) -> tuple[str | None, ...]:
+def no_value_reasons(within: Within, total: Floats, drawn: weighted.Correlations) -> tuple[str | None, ...]:
     """Return why there is no limit or no `drawn` value, for each pair of metrics in row-major order."""
     squares_y, squares_x, _ = split_sums(total, within.n_clicks)
 

@@ -14,29 +14,15 @@ from clickassay.core.contracts.correlation import CORRELATIONS, DIFFERENCES, DRA
 from clickassay.core.records import Floats, NamedMetrics, Sample, Split, pairs_of
 from clickassay.core.seeds import child
 from clickassay.core.special import ndtr, ndtri
+from clickassay.correlation import rankers, weighted
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.estimates import PERFECT, Estimates, estimates
-from clickassay.correlation.rankers import (
-    covariance_contributions,
-    exact_correlations,
-    monte_carlo_correlations,
-    no_value_reasons,
-    ranker_differences,
-    within_queries,
-)
 from clickassay.correlation.uncertainty.intervals import CORRELATION_INDEX, cautions, holm, is_heavy
 from clickassay.correlation.uncertainty.noise import (
     weighted_noise,
     weighted_reliability,
     within_noise,
     within_reliability,
-)
-from clickassay.correlation.weighted import (
-    centred_sums,
-    correlations_of_deviations,
-    deviations,
-    null_of_deviations,
-    sample_moments,
 )
 from clickassay.correlation.within.groups import CLICKS_SAME, EDITORIAL_SAME, NO_GROUP, QueryGroups
 
@@ -54,7 +40,7 @@ def correlations(sample: Sample, splits: Sequence[Split], moments: Floats | None
     that does not exist is null, with its reason; an interval that does not exist or is not reliable has a
     caution.
     """
-    moments = sample_moments(sample) if moments is None else moments
+    moments = weighted.sample_moments(sample) if moments is None else moments
     contributions = np.concatenate([moments, weighted_noise(sample)], axis=1)
     classes = [
         _class_rows(sample, split, label, contributions)
@@ -69,20 +55,20 @@ def _class_rows(sample: Sample, split: Split, label: int, contributions: Floats)
     chosen = split.labels == label
     kept = slice(None) if chosen.all() else chosen[sample.query_index]  # all of them need no copy
     sessions = sample.sessions[kept]
-    editorial = deviations(sample.editorial_values[kept], sessions)
-    correlated = correlations_of_deviations(
-        deviations(sample.click_values[kept], sessions), editorial, sessions
+    editorial = weighted.deviations(sample.editorial_values[kept], sessions)
+    correlated = weighted.correlations_of_deviations(
+        weighted.deviations(sample.click_values[kept], sessions), editorial, sessions
     )
     own = sample.by_unit(contributions if chosen.all() else contributions[chosen], np.flatnonzero(chosen))
     nulls = np.zeros(correlated.values.shape)
     if (of_grades := _uses_grades(sample)).any():
-        null = null_of_deviations(sample.null_success[kept], editorial, sessions)
+        null = weighted.null_of_deviations(sample.null_success[kept], editorial, sessions)
         nulls = np.where(of_grades, null, 0.0)
     total, n_clicks, n_editorial = own.sum(axis=0), len(sample.click_names), len(sample.editorial_names)
     n_noise = 3 * n_clicks + 2
 
     def statistic(sums: Floats) -> tuple[Floats, Floats]:
-        centred = centred_sums(sums[..., :-n_noise], n_clicks, n_editorial, total[:-n_noise])
+        centred = weighted.centred_sums(sums[..., :-n_noise], n_clicks, n_editorial, total[:-n_noise])
         noise = sums[..., -n_noise:]
         reliable = weighted_reliability(centred.squares_y, centred.sessions, noise, n_clicks)
         return centred.correlations, reliable
@@ -138,20 +124,20 @@ def differences(
     one for each iteration, with the difference A - B of the mean of every metric over these queries; none
     without any.
     """
-    within = within_queries(sample)
+    within = rankers.within_queries(sample)
     draws = child(rng, "rankers", sample.key.market, str(sample.key.depth), sample.key.judge)
-    deltas = ranker_differences(within, iterations=iterations, rng=draws)
-    drawn = monte_carlo_correlations(deltas, within.n_clicks)
-    covariances = covariance_contributions(sample, within)
+    deltas = rankers.ranker_differences(within, iterations=iterations, rng=draws)
+    drawn = rankers.monte_carlo_correlations(deltas, within.n_clicks)
+    covariances = rankers.covariance_contributions(sample, within)
     total = covariances.sum(axis=0)
-    exact = exact_correlations(total, within.n_clicks)
+    exact = rankers.exact_correlations(total, within.n_clicks)
     known = _no_estimates(exact.shape)
     n_clicks, n_sums = within.n_clicks, covariances.shape[1]
 
     def statistic(sums: Floats) -> tuple[Floats, Floats]:
         squares_y = sums[..., :n_clicks]
         reliable = within_reliability(squares_y, sums[..., n_sums:], n_clicks)
-        return exact_correlations(sums[..., :n_sums], n_clicks), reliable
+        return rankers.exact_correlations(sums[..., :n_sums], n_clicks), reliable
 
     if len(covariances):
         # what SS would be if clicks ignored the grades is known for all queries together, not within each
@@ -167,7 +153,7 @@ def differences(
         "sign_agreement": 0.5 + np.arcsin(exact) / math.pi,
         "n_queries": n_queries,
         "n_configurations": len(within.rows),
-        "reason": no_value_reasons(within, total, drawn),
+        "reason": rankers.no_value_reasons(within, total, drawn),
         "caution": cautions(exact, known.low, n_queries),
     }
     deltas = deltas if n_queries else deltas[:0]
@@ -289,11 +275,7 @@ _NUMBERS = {
 
 
 def estimated_correlations(sample: Sample, name: str) -> pl.DataFrame:
-    """Return the overall rows of `correlations` for a click metric that rests on estimates.
-
-    Their intervals and p-values take the error of the estimates in. Where there is no value the table says
-    why.
-    """
+    """Return the overall rows of `correlations` for a click metric of estimates, whose error counts too."""
     found = sample.estimated[name]
     rows = _rows(sample, name, {name: found.values})
     if found.reason is not None:
@@ -338,5 +320,4 @@ def _rows(sample: Sample, name: str, values: Mapping[str, Floats]) -> pl.DataFra
 
 
 def _column(rows: pl.DataFrame, name: str) -> NDArray[np.float64]:
-    """Return a column of numbers; NaN where there is none."""
     return rows[name].fill_null(np.nan).cast(pl.Float64).to_numpy()

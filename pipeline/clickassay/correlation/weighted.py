@@ -105,19 +105,13 @@ def _some_at_once(metrics: int, size: int) -> Iterator[slice]:
 
 
 def without_rounding(differences: Floats, scale: Floats) -> Floats:
-    """Set differences to 0 that are only rounding of values of size `scale` (see ROUNDING).
-
-    The array itself comes back where there are none.
-    """
+    """Set differences that are only rounding of values of size `scale` (see ROUNDING) to 0."""
     is_rounding = np.abs(differences) <= ROUNDING * scale
     return np.where(is_rounding, 0.0, differences) if is_rounding.any() else differences
 
 
 def ratio(products: Floats, squares_y: Floats, squares_x: Floats) -> Floats:
-    """Return products / sqrt(squares_y squares_x), (..., C, E); NaN where a square sum is not above 0.
-
-    Values beyond -1 or 1, which are rounding, become -1 or 1.
-    """
+    """Return products / sqrt(squares_y squares_x), (..., C, E), in -1..1; NaN without positive squares."""
     # one root each: the product of two small sums of squares could underflow
     spread_y, spread_x = (np.sqrt(np.maximum(squares, 0)) for squares in (squares_y, squares_x))
     scale = spread_y[..., :, None] * spread_x[..., None, :]
@@ -163,10 +157,7 @@ def sample_moments(sample: Sample) -> Floats:
 
 @dataclass(frozen=True)
 class Centred:
-    """Weighted sums around the means, from sums of `query_moments`: n, Σ n dy², Σ n dx² and Σ n dy dx.
-
-    Shapes (..., 1), (..., C), (..., E) and (..., C, E).
-    """
+    """Sums around means: n, Σ n dy², Σ n dx², Σ n dy dx; (..., 1), (..., C), (..., E), (..., C, E)."""
 
     sessions: Floats
     squares_y: Floats

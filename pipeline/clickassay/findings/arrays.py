@@ -17,10 +17,7 @@ from clickassay.metrics.scoring import measured_clicks
 
 @dataclass(frozen=True)
 class GradedSample:
-    """A sample of a finished run, and the (N, k) grades of its configurations.
-
-    The click entropy of its queries is NaN, as no table of a run has it.
-    """
+    """A run's sample, and its (N, k) grades; click entropy is NaN, as no table of a run has it."""
 
     sample: Sample
     grades: Integers
@@ -34,9 +31,8 @@ def configurations_of(run: Run, key: SampleKey) -> pl.DataFrame:
 def graded_sample(run: Run, key: SampleKey, folds: int = USER_FOLDS) -> GradedSample:
     """Return the judged configurations of a sample as arrays, in the order of `configurations_of`.
 
-    folds: into how many folds of users `by_fold` joins those of the run, by number.
-
-    Raises ReportError if values are missing; the message names the file.
+    folds: into how many `by_fold` joins those of the run. Raises ReportError, with the file, if values are
+      missing.
     """
     rows, patterns = configurations_of(run, key), run.tables["patterns"]
     may_be_null = (IPS, *run.settings.ratings)

@@ -83,12 +83,9 @@ def same(one: Decision, other: Decision) -> bool:
 
 
 def decide(verdict: Verdict, health: Sequence[HealthCheck], current: str | None, margin: float) -> Decision:
-    """Return what the verdict and the health of the log amount to (method 7.7).
+    """Return what the verdict (for each click metric that counts) and the health of the log amount to (7.7).
 
-    verdict: what the tests allow to be said, for each click metric that counts.
-    health: the checks that fire, findings first.
-    current: the metric in use; None = unknown.
-    margin: a difference in correlation that nobody would act on; 0..1.
+    margin: a difference in correlation that nobody would act on; 0..1. current: the metric in use, if known.
     """
     claim = verdict.claims[0]
     is_compared = current is not None and current in claim.ranking.competitors
@@ -125,14 +122,8 @@ def _upper(lead: Lead) -> float:
 
 
 def _own_upper(lead: Lead) -> float:
-    """Return the upper end of the plain 95% CI; infinite where there is none.
-
-    That all are below a bound needs no family: the one that comes nearest is wrongly below in 2.5% at most.
-    """
+    """Return the upper end of the plain 95% CI, else infinity: that all are below a bound needs no family."""
     return math.inf if lead.estimate.high is None else lead.estimate.high
-
-
-# ---- a metric in use ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -223,9 +214,6 @@ def _kept(first: Challenge, by_others: Mapping[str, tuple[str, ...]]) -> Decisio
         "cannot_say", subject=strongest, other=first.current, lead=own, by_others=by_others,
         bound=None if math.isinf(bound) else bound,
     )  # fmt: skip
-
-
-# ---- no metric in use -----------------------------------------------------------------------------
 
 
 def _without_current(verdict: Verdict, margin: float) -> Decision:

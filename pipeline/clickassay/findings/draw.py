@@ -70,10 +70,7 @@ class Findings:
 
 
 def draw_findings(run: Run, rng: np.random.Generator) -> Findings:
-    """Draw the verdict, the three findings and the decision from the tables of a run.
-
-    `rng` draws what share of influence a few queries have by chance.
-    """
+    """Draw verdict, findings and decision from a run; `rng` draws the share of influence by chance."""
     wrong = fired(run.frames["health"])
     if run.headline is None:
         return _nothing_kept(run, wrong)
@@ -166,7 +163,6 @@ def _sign_agreement(run: Run, ranking: Ranking) -> dict[str, float]:
 
 
 def _coverage(run: Run) -> str:
-    """Return how much of the log is judged: the reason why nothing can be said."""
     statistics = run.frames["statistics"]
     if statistics.is_empty():
         return "the run has no statistics: no market, depth or judge was analysed"

@@ -32,10 +32,7 @@ def not_computed() -> Estimate:
 def estimate(
     row: Mapping[str, Any] | None, column: str = "correlation", *, reason: str | None = None
 ) -> Estimate:
-    """Return the value of `column` in a row of a contract's table, with interval, reason and caution.
-
-    `reason` is why there is no value where the table does not say it.
-    """
+    """Return `column` of a row with interval, caution and why there is none, if need be `reason`."""
     if row is None:
         return not_computed()
     value = row[column]

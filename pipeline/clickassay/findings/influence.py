@@ -59,8 +59,6 @@ def influential_share(rows: pl.DataFrame) -> float | None:
     return float(shares.sum()) if len(shares) else None
 
 
-# ---- with capped weights ------------------------------------------------------------------------------
-
 MOST_WEIGHT = 0.01
 """The largest part of all sessions that a query weighs."""
 

@@ -238,10 +238,7 @@ class Ranking:
         )
 
     def partials(self, baseline: str, names: Iterable[str]) -> dict[str, tuple[Estimate, float]]:
-        """Return what metrics add to a baseline, and p-values of nothing, Holm's over them.
-
-        Only of `MIN_QUERIES` or more, and not where all lists changed at one moment.
-        """
+        """Return what metrics add to a baseline, with Holm's p-values; none where it cannot be told."""
         leads = {name: self.lead(name, baseline) for name in names}
         known = {
             name: (lead.partial, _number(lead.partial_p_value))
@@ -391,19 +388,12 @@ def _minus(number: float | None) -> float | None:
 
 
 def prefers_the_same(correlation: float) -> float:
-    """Return how often a metric picks the ranking that users prefer, 0..1: 1/2 + asin(r)/pi (method 8.2).
-
-    For differences that are jointly normal.
-    """
+    """Return the share 1/2 + asin(r)/pi of pairs that a metric orders as users do, if normal (method 8.2)."""
     return 0.5 + math.asin(max(-1.0, min(1.0, correlation))) / math.pi
 
 
 def highest_possible(run: Run, ranking: Ranking) -> float | None:
-    """Return the correlation of a metric that knew the click rate of every list; None if it is not known.
-
-    It is the root of the reliability of the click metric: the noise-corrected correlation is the correlation
-    divided by it.
-    """
+    """Return the correlation of a metric that knew all click rates: the root of clicks' reliability."""
     if ranking.sample is None:
         return None
     rows = [
@@ -436,10 +426,7 @@ class Deciding:
 
 
 def deciding(run: Run, sample: SampleKey) -> Deciding:
-    """Return the question that decides about a sample, by all markets together where they answer it.
-
-    Fewer than `MIN_QUERIES` queries with two judged lists cannot compare rankings.
-    """
+    """Return the deciding question, of all markets together: rankings need `MIN_QUERIES` with two lists."""
     together = replace(sample, market=EVERY)
     return deciding_in(run, together if together in run.places else sample, sample)
 
@@ -464,13 +451,10 @@ Group = tuple[str, ...]
 
 
 def groups(ordered: Sequence[str], different: Sequence[tuple[str, str]]) -> tuple[Group, ...]:
-    """Return the largest sets of metrics of which no two are significantly different; they may overlap.
+    """Return the largest sets of metrics, in order, of which no two are in `different`; they may overlap.
 
-    Begins with one set of all; each significantly different pair splits the sets that hold both,
-    and sets within another are dropped (insert and absorb; Piepho 2004).
-
-    ordered: metrics, in the order that members and sets are returned in.
-    different: pairs that are significantly different.
+    From one set of all, each significantly different pair splits the sets that hold both, and sets within
+    another are dropped (insert and absorb; Piepho 2004).
     """
     sets = [frozenset(ordered)]
     for a, b in different:

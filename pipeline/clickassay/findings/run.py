@@ -11,18 +11,11 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
+from clickassay.core.contracts import run
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.form import ContractError
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.contracts.patterns import PATTERNS
-from clickassay.core.contracts.run import (
-    ANALYSED_TABLES,
-    ANOTHER_LAYOUT,
-    CONFIGURATIONS,
-    LAYOUT,
-    RUN_TABLES,
-    TABLES_OF_TESTS,
-)
 from clickassay.core.errors import ReportError
 from clickassay.core.files.documents import DocumentError, read_json
 from clickassay.core.files.machine import refuse_machine_fault
@@ -54,7 +47,7 @@ COMPETING = (
 """Tables in which baselines compete with the other metrics."""
 
 _PARTS = ("inputs", "settings", "versions")
-_CONTRACTS = {table.name: table for table in (*RUN_TABLES, *TABLES_OF_TESTS)}
+_CONTRACTS = {table.name: table for table in (*run.RUN_TABLES, *run.TABLES_OF_TESTS)}
 _LARGEST_FIRST = {"n_sessions": True, "depth": False, "n_queries": True, "market": False, "judge": False}
 """By which columns samples are ordered, and whether the larger value comes first."""
 
@@ -139,10 +132,7 @@ class Run:
         return self.tables["statistics"].height
 
     def key(self, wanted: SampleChoice = ANY_SAMPLE) -> SampleKey:
-        """Choose a sample that has judged configurations: of several, the largest.
-
-        Raises ReportError if there is none such.
-        """
+        """Choose a sample that has judged configurations, the largest; ReportError if there is none."""
         kept = self.tables["statistics"].filter(pl.col("n_sessions") > 0)
         samples = wanted.rows(kept)
         if samples.is_empty():
@@ -231,10 +221,7 @@ class Run:
         return self.tables["correlations"]["click_metric"].unique().to_list()
 
     def of_click(self, lists: pl.DataFrame, click: str) -> pl.DataFrame:
-        """Return rows of `configurations` with the sessions that a click metric is a mean of as n_sessions.
-
-        Of a rating these are the sessions that rated, and lists without any are left out.
-        """
+        """Return `configurations` with a click metric's own n_sessions: of a rating, those that rated."""
         if click not in self.settings.ratings:
             return lists
         own = self.tables["outcomes"].filter(outcome=click).group_by("configuration_id")
@@ -260,10 +247,7 @@ class Run:
         return str(named_measure(str(given)))
 
     def click_named(self, text: str) -> str:
-        """Return a click metric as tables name it: also one named by an action or an outcome of the run.
-
-        Raises SettingsError if it cannot be a click metric, is both, or is IPS, which compares nothing.
-        """
+        """Return a click metric, action or outcome as tables name it; SettingsError if none, both or IPS."""
         name = click_metric_named(text)
         refuse_ips(name)
         known = name in (*self.signals, *self.outcomes)
@@ -290,10 +274,7 @@ class Run:
     # ---- parts of a table ----
 
     def file(self, table: str) -> Path:
-        """Return the file of a table of a run that lies in a folder.
-
-        Raises ReportError if it is missing.
-        """
+        """Return the file of a table of a run in a folder; ReportError if it is missing."""
         file = self.folder / f"{table}.parquet"
         if not file.is_file():
             raise _no_run(self.folder, file.name)
@@ -309,10 +290,7 @@ class Run:
         return self.collect(self.scan(table).limit(0)).columns
 
     def collect(self, rows: pl.LazyFrame) -> pl.DataFrame:
-        """Read rows of a query on `scan`.
-
-        Raises ReportError if a file is broken.
-        """
+        """Read rows of a query on `scan`; ReportError if a file is broken."""
         try:
             return rows.collect()
         except READ_ERRORS as error:
@@ -324,27 +302,24 @@ class Run:
 def run_of(tables: Mapping[str, pl.DataFrame], info: Mapping[str, Any]) -> Run:
     """Return the run of these tables, which are put into the forms of their contracts.
 
-    tables: the tables of `contracts.run.ANALYSED_TABLES` by name, and of its findings if they are drawn.
-    info: the content of ``settings.json``.
-
-    Raises ReportError if a table is missing; ContractError if a table does not have the form of its contract.
+    tables, info: `contracts.run.ANALYSED_TABLES` and findings, if drawn, by name; content of
+      ``settings.json``.
+    Raises ReportError if a table is missing; ContractError if one does not have the form of its contract.
     """
-    expected = [table.name for table in ANALYSED_TABLES]
+    expected = [table.name for table in run.ANALYSED_TABLES]
     missing = [name for name in expected if name not in tables]
     if missing:
         raise ReportError(f"no table {listed(missing)} to report; a run has {listed(expected)}: run it again")
-    given = {table.name: table.empty() for table in TABLES_OF_TESTS} | dict(tables)
+    given = {table.name: table.empty() for table in run.TABLES_OF_TESTS} | dict(tables)
     frames = {name: _in_form(contract, given[name]) for name, contract in _CONTRACTS.items() if name in given}
     return Run(MappingProxyType(frames), info, settings_of(info))
 
 
 def open_run(folder: Path) -> Run:
-    """Return the run that `clickassay run` or `clickassay report` wrote to a folder.
+    """Return the run in a folder. A table is read when it is first asked for.
 
-    A table is read when it is first asked for; a broken one raises ReportError then, with the file's name.
-
-    Raises ReportError if the folder is no run, was made by a version that names things otherwise, or its
-    settings.json is broken; the message names the file.
+    Raises ReportError, with the file, if the folder is no run or of a version that names things otherwise, or
+    settings.json is broken; then, if a table is.
     """
     check_path(folder)
     file = folder / SETTINGS_FILE
@@ -357,10 +332,10 @@ def open_run(folder: Path) -> Run:
         raise broken(file, first_line(error)) from error
     if not all(isinstance(info.get(part), dict) for part in _PARTS):
         raise broken(file, f"expected an object with {', '.join(_PARTS)}")
-    if "layout" not in info and not (folder / f"{CONFIGURATIONS.name}.parquet").is_file():
-        raise _no_run(folder, f"{CONFIGURATIONS.name}.parquet")
-    if info.get("layout") != LAYOUT:
-        raise ReportError(f"{folder} {ANOTHER_LAYOUT}")
+    if "layout" not in info and not (folder / f"{run.CONFIGURATIONS.name}.parquet").is_file():
+        raise _no_run(folder, f"{run.CONFIGURATIONS.name}.parquet")
+    if info.get("layout") != run.LAYOUT:
+        raise ReportError(f"{folder} {run.ANOTHER_LAYOUT}")
     try:
         settings = settings_of(info)
     except (ValueError, TypeError) as error:
@@ -392,7 +367,7 @@ class _FolderTables(Mapping[str, pl.DataFrame]):
     def __getitem__(self, name: str) -> pl.DataFrame:
         if name not in self._read:
             contract, file = _CONTRACTS[name], self._folder / f"{name}.parquet"
-            if not file.is_file() and contract in TABLES_OF_TESTS:
+            if not file.is_file() and contract in run.TABLES_OF_TESTS:
                 return contract.empty()
             if not file.is_file():
                 raise _no_run(self._folder, file.name)

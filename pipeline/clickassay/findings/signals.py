@@ -71,10 +71,7 @@ def signal_rankings(run: Run) -> tuple[SignalRanking, ...]:
 
 
 def opposed(clicks: Ranking, other: Ranking, first: Sequence[str | None] = ()) -> tuple[str, str] | None:
-    """Return a metric that is significantly better than another by one ranking, and below it by clicks.
-
-    first: names that are looked at first.
-    """
+    """Return a metric, of `first` first, that is significantly better by one ranking and worse by clicks."""
     known = [name for name in other.competitors if name in clicks.competitors]
     ordered = [name for name in dict.fromkeys((*first, *known)) if name in known and name is not None]
     pairs = ((a, b) for a in ordered for b in ordered if (a, b) in other.ahead)

@@ -319,10 +319,7 @@ BY_NAME: Mapping[str, Check] = {check.name: check for check in CHECKS}
 
 
 def checks_with(limits: Iterable[str]) -> dict[str, Check]:
-    """Return the checks by name with thresholds as ``NAME=NUMBER`` in place of their own; ``NAME=off`` none.
-
-    Raises SettingsError if a name is unknown, or a threshold no number.
-    """
+    """Return checks with ``NAME=NUMBER`` in place of their thresholds, or ``off``; SettingsError if wrong."""
     checks = dict(BY_NAME)
     for limit in limits:
         name, _, number = limit.partition("=")
@@ -420,10 +417,7 @@ class _Words(Formatter):
 
 
 def checked(numbers: Numbers, checks: Mapping[str, Check] = BY_NAME) -> tuple[HealthCheck, ...]:
-    """Run checks, in the order of reports; those whose measure is missing are left out.
-
-    numbers: what `health.measures` found; `speaking` names checks that speak of however few rows.
-    """
+    """Run the checks whose measure is there, in the order of reports; `speaking` ones whatever the rows."""
     words, outcomes = _Words(), []
     for check in (checks[name] for name in BY_NAME if name in checks):
         part, _, whole = check.measure.partition("/")
@@ -450,10 +444,7 @@ def checked(numbers: Numbers, checks: Mapping[str, Check] = BY_NAME) -> tuple[He
 
 
 def refuse_stops(checks: Iterable[HealthCheck]) -> None:
-    """Stop where a check says so.
-
-    Raises InputError: with the sentences of the checks that stop.
-    """
+    """Stop where checks say so: InputError with their sentences."""
     stops = [one.text for one in checks if one.status == STOP]
     if stops:
         raise InputError("; ".join(stops))

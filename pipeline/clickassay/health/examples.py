@@ -1,7 +1,4 @@
-"""Rows of a log that show what is wrong with it: an id beside an id, a URL beside a URL, an offset.
-
-They are looked for in a part of the log, and only where a check of it fires.
-"""
+"""Rows of a log that show what is wrong with it, looked for in a part of it where a check fires."""
 
 from collections import Counter
 
@@ -41,10 +38,7 @@ def click_examples(
 
 
 def merged_example(searches: pl.LazyFrame) -> str:
-    """Return a sentence with two URLs of one list whose normal form is the same; '' if none is seen.
-
-    searches: a log in canonical types, of which the first searches are looked at.
-    """
+    """Return a sentence on two URLs of a list with one normal form; '' if the first searches have none."""
     odd = pl.col("results").list.eval(pl.element().str.contains(MAY_BE_UNNORMALISED)).list.any()
     some = searches.select("search_id", "results").head(_CLICKS).filter(odd).head(_MOST_ROWS)
     for name, results in some.collect(engine="streaming").sort("search_id").iter_rows():

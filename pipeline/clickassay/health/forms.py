@@ -74,10 +74,7 @@ URL_FORMS: Forms = {
 
 
 def alike_queries(wanted: pl.Series, known: pl.Series) -> Alike | None:
-    """Return the form that brings most wanted queries to a known one; None if none does.
-
-    Both are in normal form, and no wanted query is known.
-    """
+    """Return the form that brings most wanted queries, all unknown, to known ones; None if none does."""
     ours, theirs = (texts.alias("text").to_frame() for texts in (wanted, known))
     return _most(_by_forms(ours, theirs, (), QUERY_FORMS))
 

@@ -29,7 +29,6 @@ from clickassay.patterns.lists import LogLists
 # ---- a log -----------------------------------------------------------------------------------------
 
 _FEW_ACTIONS = 3
-"""Actions that are named."""
 _TIMES_AS_BUSY = 20
 """A group of users stands out if it has so many times its part of the searches; small logs have few users."""
 _ENOUGH_CLICKS = 20
@@ -187,10 +186,7 @@ _ENOUGH_SEARCHES = 20
 
 
 def time_numbers(searches: pl.LazyFrame, idle_ms: int) -> Numbers:
-    """Return how searches follow each other in time.
-
-    searches: search_id, user_id, timestamp (ms since 1970, UTC): usable searches.
-    """
+    """Return how usable searches (search_id, user_id, timestamp in ms since 1970, UTC) follow each other."""
     rows = searches.select("search_id", "user_id", "timestamp").unique().sort("user_id", "timestamp")
     gap = pl.col("timestamp").diff().filter(pl.col("user_id") == pl.col("user_id").shift())
     counts = rows.select(
@@ -234,11 +230,9 @@ _CLEAR = 3.0
 
 
 def list_numbers(lists: LogLists, positions: Sequence[tuple[int, int]], depth: int) -> Numbers:
-    """Return the numbers of lists: markets, queries, lengths, and clicks by position.
+    """Return the numbers of lists: markets, queries, lengths, and clicks by position, of `depth` results.
 
-    positions: by position from 1 on: sessions that show a result there, and of these the sessions that click
-      it.
-    depth: results that are kept of a list.
+    positions: from 1 on: sessions that show a result there, and of these the sessions that click it.
     """
     by_market = lists.sessions_by_market()
     by_query = lists.configurations.group_by("query").agg(pl.col("sessions").sum())
@@ -246,20 +240,16 @@ def list_numbers(lists: LogLists, positions: Sequence[tuple[int, int]], depth: i
     others = lists.others.select(pl.col("length").cast(pl.Int64))
     lengths = pl.concat([of_results, others])["length"].unique()
     longest = int(lengths.max() or 0)  # type: ignore[arg-type]
+    first = ", ".join(f"'{visible(market)}'" for market in sorted(by_market)[:3])
     return {
-        **market_numbers(by_market),
+        "markets": len(by_market),
+        "first_markets": first,
         "sessions": sum(by_market.values()),
         "of_busy_query": int(by_query["sessions"].max() or 0),  # type: ignore[arg-type]
         "lengths": len(lengths) if longest < depth else depth,
         "longest": longest,
         **(position_numbers(positions) if len(positions) > 1 else {}),
     }
-
-
-def market_numbers(sessions: Mapping[str, int]) -> Numbers:
-    """Return the number of markets, and the first three by name."""
-    first = ", ".join(f"'{visible(market)}'" for market in sorted(sessions)[:3])
-    return {"markets": len(sessions), "first_markets": first}
 
 
 def position_numbers(positions: Sequence[tuple[int, int]]) -> Numbers:
@@ -317,10 +307,7 @@ def judgment_numbers(grades: pl.Series, max_grade: int) -> Numbers:
 
 
 def alike_numbers(queries: int, groups: pl.DataFrame) -> Numbers:
-    """Return how many of so many judged queries are near-duplicates.
-
-    groups: query, group: of `judgments.alike.groups_of_queries`.
-    """
+    """Return how many of so many judged queries are near-duplicates, by `groups_of_queries`."""
     names = ("with_judgments", "near_duplicates", "groups")
     return dict(zip(names, (queries, groups.height, groups["group"].n_unique()), strict=True))
 
@@ -335,11 +322,7 @@ def order_words(grades: pl.Series, scale: Sequence[str]) -> str:
 def order_numbers(
     queries: int, value: float | None, low: float | None, high: float | None, labels: str
 ) -> Numbers:
-    """Return whether better grades go with fewer clicks.
-
-    value, low, high: correlation of the top result's grade with clicks, and its 95% CI; None =
-      unknown.
-    """
+    """Return whether better grades go with fewer clicks, by a correlation of top results and its 95% CI."""
     if value is None or high is None:
         return {}
     return {
@@ -474,10 +457,7 @@ def _url_example(pairs: JudgedLog) -> str:
 
 
 def attribute_numbers(attributes: pl.DataFrame, queries: pl.DataFrame, lists: LogLists) -> Numbers:
-    """Return whether attributes are of queries of the log.
-
-    attributes: columns query, perhaps market, and the attributes; queries in normal form.
-    """
+    """Return whether attributes (query, perhaps market, and others) are of queries of the log."""
     key = [name for name in ("market", "query") if name in attributes.columns]
     named = attributes.select(key).unique()
     unseen = named.join(queries, on=key, how="anti")

@@ -21,12 +21,10 @@ class Side:
 
 
 def names_apart(ours: Side, theirs: Side, key: tuple[str, ...] = ()) -> str:
-    """Say that no name of two tables is the same, with one name of each side, and the form if one would do.
+    """Say that no name of two tables is the same.
 
-    ours, theirs: the tables; with a `key` (such as the query), the example is of a key that both have, or of
-      the last column of the key if they have none.
-
-    Returns the end of a sentence, as "judgments have 'd1', the run has 'D1' (they differ in case)".
+    key: columns, of the last of which the example is, of a common one of the first if there is one.
+    Returns as "judgments have 'd1', the run has 'D1' (they differ in case)".
     """
     if key and ours.rows.join(theirs.rows, on=key, how="semi").is_empty():  # then the keys are what differs
         ours, theirs = (replace(side, rows=side.rows.select(text=key[-1])) for side in (ours, theirs))
@@ -52,11 +50,7 @@ def _shown(name: object) -> str:
 
 
 def rank_findings(what: str, rows: pl.DataFrame, *, decides: str) -> Iterator[str]:
-    """Yield sentences where ranks and scores of lists contradict each other.
-
-    rows: query, rank (null = none), score: the rows of all lists.
-    decides: ``score`` or ``rank``: by which of them the lists are ordered.
-    """
+    """Yield where ranks (null = none) and scores of lists contradict each other; `decides`: score or rank."""
     ranked = rows.drop_nulls("rank").sort("query", "rank", maintain_order=True)
     before = ranked.select("query", "rank", "score").shift(1)
     steps = ranked.select(

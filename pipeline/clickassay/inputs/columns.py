@@ -15,7 +15,6 @@ from clickassay.inputs.types import Kind
 class Wanted:
     """A column that an input may have."""
 
-    # name, kind, meaning: Its name, the kind of its values, and what they mean.
     name: str
     kind: Kind
     meaning: str = ""
@@ -155,11 +154,7 @@ def are_impressions(names: Collection[str]) -> bool:
 
 
 def arrow_schema(columns: Sequence[Wanted], *optional: str, **types: Any) -> Any:  # noqa: ANN401 - pyarrow
-    """Return the schema of a table with its required columns and these `optional` ones.
-
-    columns: the columns that the table may have.
-    types: arrow types by column, where they are not the usual ones of their kind.
-    """
+    """Return the Arrow schema of required and these `optional` columns; `types` of some are unusual."""
     import pyarrow as pa  # noqa: PLC0415 - names of columns need none of it
 
     usual: dict[Kind, Any] = {

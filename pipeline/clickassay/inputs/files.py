@@ -23,11 +23,7 @@ _LONGEST_EXCERPT = 80
 
 
 def check_path(file: Path, what: str = "") -> None:
-    """Refuse a path that nothing can have, or that is neither a file nor a folder.
-
-    Raises InputError for a pipe or a terminal: a file is recognised, read and fingerprinted, each from its
-    beginning.
-    """
+    """Refuse (InputError) what is neither file nor folder: pipes cannot be read again from the beginning."""
     of = f"{what}: " if what else ""
     try:
         mode = file.stat().st_mode
@@ -59,10 +55,7 @@ def is_parquet(file: Path) -> bool:
 
 
 def format_by_content(what: str, file: Path) -> str:
-    """Return the format of a file whose name has no known ending.
-
-    Raises InputError if it does not begin as Parquet does, or cannot be read.
-    """
+    """Return the format of a file without a known ending; InputError if it is not Parquet, or unreadable."""
     try:
         with file.open("rb") as stream:
             first = stream.read(FIRST_BYTES)
@@ -103,10 +96,7 @@ def check_parquet(what: str, file: Path) -> None:
 
 
 def unreadable_file(what: str, file: object, error: BaseException) -> InputError:
-    """Return the error that names a file which cannot be read.
-
-    Raises MachineError if that is no fault of the file.
-    """
+    """Return the error that names an unreadable file; MachineError if that is no fault of the file."""
     refuse_machine_fault(file, error)
     remedy = "check that it is complete (text: in UTF-8), or write it again"
     is_panic = isinstance(error, pl.exceptions.PanicException)

@@ -102,10 +102,7 @@ def foreign_kind(file: Path, first: bytes) -> Foreign | None:
 
 
 def refuse_foreign(file: Path, first: bytes, what: str = "") -> None:
-    """Refuse a file that is no table as text, by its first bytes; the message begins with `what`.
-
-    Raises InputError: with what it is, and the step to take.
-    """
+    """Refuse a file whose first bytes show that it is no text: InputError `what`, what it is, what to do."""
     found = foreign_kind(file, first)
     if found is not None:
         raise InputError(f"{what}{': ' if what else ''}{file} is {found.kind}; {found.step}")

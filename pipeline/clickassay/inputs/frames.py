@@ -24,10 +24,7 @@ from clickassay.inputs.types import id_in_text, scan_texts
 
 
 class Frame:
-    """A table in memory: a frame of Polars, eager or lazy, or what hands its columns over as Arrow does.
-
-    table: of Polars, pandas, PyArrow, or a relation of DuckDB.
-    """
+    """A table in memory: of Polars, eager or lazy, pandas, PyArrow or DuckDB, or what gives Arrow columns."""
 
     def __init__(self, table: Any) -> None:  # noqa: ANN401 - of any library
         self._table = table
@@ -41,10 +38,7 @@ class Frame:
         return isinstance(self._table, pl.LazyFrame)
 
     def lazy(self, what: str) -> pl.LazyFrame:
-        """Return its rows.
-
-        Raises InputError if it is no table.
-        """
+        """Return its rows; InputError if it is no table."""
         if isinstance(self._table, pl.LazyFrame):
             return self._table
         if isinstance(self._table, list | tuple | set):
@@ -70,42 +64,35 @@ class Frame:
 
 
 def framed(what: str, frame: Frame, names: Names, *, held: bool = False) -> Made:
-    """Put the needed columns of a frame where files are expected.
+    """Put the needed columns of a frame (under `names`) where files are expected; InputError if it is none.
 
-    names: columns that have another name in the input.
-    held: whether the rows may stay in memory: then the file has the columns alone. A lazy frame is written in
+    held: whether rows may stay in memory: the file then has the columns alone. A lazy frame is written in
       pieces, since its rows may not fit.
-
-    Raises InputError if it is no table.
     """
     try:
-        return _framed(what, frame, names, held=held)
+        rows = frame.lazy(what)
+        schema = rows.collect_schema()
+        needed = needed_columns(what, schema.names(), names)
+        rows = rows if needed is None else rows.select(needed)
+        if needed is None and what not in OTHERS_KEPT:
+            # a column is missing: the message names those that there are
+            lost = [name for name, dtype in schema.items() if dtype == pl.Object]
+            rows = rows.head(_FEW).with_columns(pl.lit(None).alias(name) for name in lost)
+        if texts := spelled_out(what, rows.collect_schema(), names):
+            return _as_json(what, frame, rows, texts)
+        file = scratch_file(f"{frame} of {what}", f"{what}.parquet")
+        if held and not frame.is_lazy:
+            eager = rows.collect()
+            eager.clear().write_parquet(file)
+            if scan_parquet(file).collect_schema() == eager.schema:
+                # else its types are others once it was written
+                return Made(file, {file: Origin((_fingerprint(file.name, eager),))}, {file: eager})
+        rows.sink_parquet(file, compression="uncompressed")
+        return Made(file)
     except READ_ERRORS as error:
         if is_disk_full(error):
             raise
         raise unreadable_file(what, frame, error) from error
-
-
-def _framed(what: str, frame: Frame, names: Names, *, held: bool) -> Made:
-    rows = frame.lazy(what)
-    schema = rows.collect_schema()
-    needed = needed_columns(what, schema.names(), names)
-    rows = rows if needed is None else rows.select(needed)
-    if needed is None and what not in OTHERS_KEPT:
-        # a column is missing: the message names those that there are
-        lost = [name for name, dtype in schema.items() if dtype == pl.Object]
-        rows = rows.head(_FEW).with_columns(pl.lit(None).alias(name) for name in lost)
-    if texts := spelled_out(what, rows.collect_schema(), names):
-        return _as_json(what, frame, rows, texts)
-    file = scratch_file(f"{frame} of {what}", f"{what}.parquet")
-    if held and not frame.is_lazy:
-        eager = rows.collect()
-        eager.clear().write_parquet(file)
-        if scan_parquet(file).collect_schema() == eager.schema:
-            # else its types are others once it was written
-            return Made(file, {file: Origin((_fingerprint(file.name, eager),))}, {file: eager})
-    rows.sink_parquet(file, compression="uncompressed")
-    return Made(file)
 
 
 _FEW = 1_000
@@ -186,10 +173,7 @@ def _as_series(numbers: list[Any]) -> pl.Series:
 
 
 def of_frame(source: Any, what: str, names: tuple[str, ...], *, ids: bool = False) -> pl.DataFrame:  # noqa: ANN401
-    """Return the columns query, doc, and grade or score of a frame, whatever tools call them.
-
-    Where it has texts and ids of queries, it is read by the texts, or with `ids` by the ids.
-    """
+    """Return query, doc, and grade or score of a frame by any tool's names; with `ids` by queries' ids."""
     frame = _lazy(source, what)
     schema = frame.collect_schema()
     columns = frame.select(_column(schema, what, name, ids=ids) for name in names).collect()

@@ -1,8 +1,4 @@
-"""The "simple normalization" of queries and URLs (method 2) for tables that Python reads.
-
-The log side does the same in SQL (``normalise_query``, ``normalise_url`` in ``sql/macros``);
-tests hold the two equal over all of Unicode.
-"""
+"""Normal forms of queries and URLs (method 2); ``sql/macros`` has the same, which tests hold equal."""
 
 import re
 
@@ -63,10 +59,9 @@ def normalise_queries(queries: pl.Series) -> pl.Series:
 
 
 def normalise_url(url: str) -> str:
-    """Lower-case scheme and host; drop default port, fragment and one trailing slash of the path.
+    """Lower-case scheme and host; drop default port, one trailing slash, fragments but for /… and !….
 
-    A fragment that begins with / or ! names a page, and is kept. Text without a scheme is an opaque id and
-    is returned as it is.
+    Text without a scheme is an opaque id and is returned as it is.
     """
     match = _URL.fullmatch(url)
     if match is None:

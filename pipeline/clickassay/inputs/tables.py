@@ -18,14 +18,7 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.text.words import sentence
 from clickassay.inputs.columns import CANONICAL, IGNORED_BY, TEAMS, Wanted
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
-from clickassay.inputs.sources.fingerprint import (
-    FileFingerprint,
-    Origin,
-    copies,
-    file_fingerprint,
-    input_fingerprint,
-    refusing_changes,
-)
+from clickassay.inputs.sources import fingerprint
 from clickassay.inputs.sources.mapping import OUR_NAMES, Names, advice
 from clickassay.inputs.sources.parts import Part, parts_of
 from clickassay.inputs.sources.values import Unread, check_values, first_unread, times_by_zone
@@ -48,18 +41,18 @@ class Input:
     time_zone: str = UTC  # Zone of the times that have none.
     names: Names = field(default_factory=dict)  # Columns that have another name in the files.
     # Of files that were made on the way, what they were made of.
-    origins: Mapping[Path, Origin] = field(default_factory=dict)
+    origins: Mapping[Path, fingerprint.Origin] = field(default_factory=dict)
 
-    def file_fingerprint(self, file: Path) -> FileFingerprint:
+    def file_fingerprint(self, file: Path) -> fingerprint.FileFingerprint:
         """Return the fingerprint of a file, which is read whole; other names of columns make it another."""
         if file in self.origins:
             return self.origins[file].fingerprint.read_as(self.names)
         try:
-            return file_fingerprint(file).read_as(self.names)
+            return fingerprint.file_fingerprint(file).read_as(self.names)
         except OSError as error:
             raise unreadable_file(self.what, file, error) from error
 
-    def fingerprints_of(self, file: Path) -> tuple[FileFingerprint, ...]:
+    def fingerprints_of(self, file: Path) -> tuple[fingerprint.FileFingerprint, ...]:
         """Return the fingerprints of a file, or of all that it was made of."""
         if file in self.origins:
             return tuple(one.read_as(self.names) for one in self.origins[file].files)
@@ -94,14 +87,10 @@ def read_input(
     held: Mapping[Path, pl.DataFrame] = MappingProxyType({}),
     lists: Mapping[str, pl.Series] = MappingProxyType({}),
 ) -> Input:
-    """Find the files of an input and put them into canonical types, lazily.
+    """Find the files of an input and put them into canonical types, lazily (method 2).
 
-    wanted: the columns that it may have, as those of `inputs.columns` (method 2).
     keep_others: keep all other columns too, as they are (attribute columns of `queries`).
-    time_zone: zone of the times that have none.
-    names: columns that have another name in the files.
-    held, lists: as `Made` has them.
-
+    time_zone, names: zone of times that have none; columns that have another name in the files.
     Raises InputError if nothing is there, a file cannot be opened, or a column is missing or mistyped.
     """
     walked = find_files(what, path)
@@ -119,10 +108,7 @@ def read_input(
                 f"{', '.join(sorted(odd))}; all files must have it"
             )
     wide = frozenset[str]().union(*(part.wide for part in parts))
-    selected = [
-        (part, _columns(what, part, wanted, wide, keep_others=keep_others, time_zone=time_zone))
-        for part in parts
-    ]
+    selected = [(part, _columns(what, part, wanted, wide, keep_others, time_zone)) for part in parts]
     for part in parts:
         check_values(what, part, wanted, keep_others=keep_others, time_zone=time_zone)
     frames = [part.frame.select(columns) for part, columns in selected]
@@ -147,13 +133,7 @@ def mixed_times(*tables: Input) -> dict[str, tuple[int, int]]:
 
 
 def _columns(
-    what: str,
-    part: Part,
-    wanted: Sequence[Wanted],
-    wide: frozenset[str],
-    *,
-    keep_others: bool,
-    time_zone: str,
+    what: str, part: Part, wanted: Sequence[Wanted], wide: frozenset[str], keep_others: bool, time_zone: str
 ) -> list[pl.Expr]:
     missing = [want.name for want in wanted if not want.optional and want.name not in part.schema]
     if missing:
@@ -233,10 +213,7 @@ def unreadable(tables: Sequence[Input]) -> InputError | None:
 
 @contextmanager
 def files_named(*tables: Input) -> Iterator[None]:
-    """Add the file to an error of reading: the engine reads all files of an input together.
-
-    To an error of too many unusable rows are added values that could not be read.
-    """
+    """Add the file to an error of reading, and to one of too many unusable rows values that were not read."""
     try:
         yield
     except RejectedRowsError as error:
@@ -255,9 +232,7 @@ def files_named(*tables: Input) -> Iterator[None]:
 
 @contextmanager
 def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, Any]]:
-    """Yield the identity of inputs by name, taken before they are read; a copy among their files is named.
-
-    Errors of reading name the file, as `files_named` does.
+    """Yield the identity of inputs by name, taken before they are read; errors are as in `files_named`.
 
     Raises InputError: at the end, if a file was changed meanwhile.
     """
@@ -267,9 +242,9 @@ def watched(*tables: Input, progress: Progress = silent) -> Iterator[dict[str, A
     for table in tables:
         for note in copy_notes(table, files[table.what], "its rows are read twice, so remove it"):
             progress(Event(note, note=True))
-    with refusing_changes(files), files_named(*tables):
+    with fingerprint.refusing_changes(files), files_named(*tables):
         yield {
-            table.what: input_fingerprint(files[table.what])
+            table.what: fingerprint.input_fingerprint(files[table.what])
             | {"folders": table.found.folders, "left_out": dict(table.found.left_out)}
             for table in tables
         }
@@ -284,10 +259,13 @@ class WholeInput:
     identity: Mapping[str, Any]  # Of its files, as `watched` yields it.
 
     @classmethod
-    def of(cls, table: Input, progress: Progress = silent) -> "WholeInput":
-        """Read an input; raises InputError as `collected`, or if it was changed meanwhile."""
+    def of(cls, table: Input, progress: Progress = silent, *, categories: Sequence[str] = ()) -> "WholeInput":
+        """Read an input; raises InputError as `collected`, or if it was changed meanwhile.
+
+        categories: columns of few texts in many rows, held as numbers.
+        """
         with watched(table, progress=progress) as identities:
-            rows = collected(table)
+            rows = collected(table, categories)
         return cls(rows, table.columns, identities[table.what])
 
     @property
@@ -296,9 +274,9 @@ class WholeInput:
         return "market" in self.columns
 
 
-def copy_notes(table: Input, files: Sequence[FileFingerprint], end: str) -> Iterator[str]:
+def copy_notes(table: Input, files: Sequence[fingerprint.FileFingerprint], end: str) -> Iterator[str]:
     """Yield a sentence for each of the files of an input that is a copy of another and has rows."""
-    for copy, first in copies(files):
+    for copy, first in fingerprint.copies(files):
         if table.origins:  # rows that repeat are counted where they are collected
             return
         if copy.seen is None or first.seen is None:
@@ -323,10 +301,10 @@ def with_unread(error: RejectedRowsError, tables: Sequence[Input]) -> RejectedRo
     return RejectedRowsError(text)
 
 
-def collected(table: Input) -> pl.DataFrame:
-    """Read a small input whole.
+def collected(table: Input, categories: Sequence[str] = ()) -> pl.DataFrame:
+    """Read a small input whole, some columns as categories.
 
     Raises InputError if a file of it is truncated or does not match its schema.
     """
     with files_named(table):
-        return table.frame.collect()
+        return table.frame.cast(dict.fromkeys(categories, pl.Categorical)).collect()

@@ -39,17 +39,14 @@ _FARTHEST_MS = 10**13
 def converted(
     column: pl.Expr, dtype: pl.DataType, kind: Kind, *, from_text: bool, time_zone: str = UTC
 ) -> pl.Expr | None:
-    """Bring a column to the canonical type of its kind.
+    """Bring a column of a type, as read, to the canonical type of its kind; None if the type cannot hold it.
 
-    column, dtype: the column, and its type as it was read.
-    kind: what it has to hold.
     from_text: whether the file holds text only, so that times, numbers and lists are spelled out.
     time_zone: zone of times that have none: a local time that occurs twice is the earlier, one that does not
       exist is null.
-
     Returns int64 or String for an id, String for text, Int64 (ms since 1970, UTC) for a time, List(String)
     for texts, Int64 for an integer, Boolean for a flag, Int64 (whole ms; -1 = of no use) for seconds; null
-    where a text is none of these. None if the type cannot hold the kind.
+    where a text is none of these.
     """
     if isinstance(dtype, pl.Null):
         return column.cast(_OF_NULLS.get(kind, pl.String()))
@@ -66,7 +63,10 @@ def converted(
         return id_in_text(texts) if texts is not None and from_text and kind == "id" else texts
     if kind in ("time", "moment"):
         time = _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
-        return time if time is None or kind == "time" else _moment(column, time, is_text=is_text)
+        is_given = column.cast(pl.String).str.strip_chars() != "" if is_text else column.is_not_null()
+        if time is not None and kind == "moment":
+            time = pl.when(is_given).then(time.fill_null(UNREADABLE))
+        return time
     convert = {"integer": _integer, "flag": _flag, "seconds": _milliseconds, "texts": _texts}[kind]
     return convert(column, dtype, is_text=is_text and from_text)
 
@@ -142,11 +142,6 @@ def _time(column: pl.Expr, dtype: pl.DataType, *, is_text: bool, time_zone: str)
         zoned, local = zoned_and_local(column)
         return pl.coalesce(number_in_text(column), zoned.dt.epoch("ms"), _in_utc(local, time_zone))
     return _signed(column, dtype)
-
-
-def _moment(column: pl.Expr, time: pl.Expr, *, is_text: bool) -> pl.Expr:
-    is_given = column.cast(pl.String).str.strip_chars() != "" if is_text else column.is_not_null()
-    return pl.when(is_given).then(time.fill_null(UNREADABLE))
 
 
 def zoned_and_local(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:

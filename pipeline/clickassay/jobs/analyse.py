@@ -39,7 +39,6 @@ from clickassay.jobs.inputs import Inputs, Sources, with_judgments
 from clickassay.jobs.strata import (
     DROP,
     Strata,
-    UserSplit,
     judgments_by_rule,
     main_rule,
     measure_strata,
@@ -47,14 +46,8 @@ from clickassay.jobs.strata import (
     split_users,
     unjudged_table,
 )
+from clickassay.judgments import prepare
 from clickassay.judgments.ips import bias_table
-from clickassay.judgments.prepare import (
-    Judgments,
-    check_labels,
-    check_markets,
-    judged_queries,
-    prepare_judgments,
-)
 from clickassay.judgments.relevance import refuse_own_clicks, with_click_judge
 from clickassay.judgments.scores import Scores, of_searches, prepare_scores
 from clickassay.metrics.clicks import CLICK_METRICS, counted_clicks, named_click, signal_of
@@ -67,10 +60,7 @@ Frames = dict[str, pl.DataFrame]
 
 
 def analyse(table: PatternTable, sources: Sources, settings: Settings, progress: Progress = silent) -> Frames:
-    """Join a pattern table with judgments and compute the tables of a run (method 10).
-
-    Returns frames by table name, in the forms of `contracts.run.ANALYSED_TABLES`.
-    """
+    """Join a pattern table with judgments; return the run's `contracts.run.ANALYSED_TABLES` (method 10)."""
     inputs = with_judgments(Inputs(), sources, settings, progress)
     frames, _ = analyse_tables(table.staged(), inputs, settings, progress)
     return {table.name: table.canonical(frames[table.name]) for table in ANALYSED_TABLES}
@@ -78,10 +68,8 @@ def analyse(table: PatternTable, sources: Sources, settings: Settings, progress:
 
 def analyse_tables(
     table: StagedTable, inputs: Inputs, settings: Settings, progress: Progress
-) -> tuple[Frames, Judgments]:
-    """Compute the tables of `analyse`, rows in any order; return the usable judgments too.
-
-    inputs: open ones.
+) -> tuple[Frames, prepare.Judgments]:
+    """Compute the tables of `analyse`, rows in any order, and the usable judgments, from open inputs.
 
     Raises InputError if a check of the log's health says that it is no use to go on.
     """
@@ -89,17 +77,19 @@ def analyse_tables(
     progress(Event("joining judgments"))
     attributes = None if inputs.queries is None else inputs.queries.rows
     rows, by_market = inputs.graded().rows, inputs.graded().by_market
-    graded, judged = (
-        prepare_judgments(rows, queries, settings, by_market=by_market),
-        judged_queries(rows, by_market=by_market),
-    )
+    graded = prepare.prepare_judgments(rows, queries, settings, by_market=by_market)
+    judged = prepare.judged_queries(rows, by_market=by_market)
     check_judged(table, judged)
     progress(Event("reading the pattern table"))
     scores = _scores(inputs, table, settings)
     if scores is not None and settings.current in scores.names:  # it is there already
         settings = settings.model_copy(update={"current": None})
     split, formed = split_users(table, judged, settings), formed_sessions(table.funnel)
-    people, graded = _judges_of(inputs, graded, split, settings)
+    lists = (split.evaluation, split.fitting)
+    refuse_own_clicks(rows, lists, normalise_urls=settings.normalise_urls)
+    people = graded
+    if settings.click_judge is not None and split.fitting is not None:
+        people, graded = with_click_judge(graded, split.fitting, settings)
     _check_clicks(table, settings)
     strata_by_rule = {
         rule: measure_strata(split, formed, judgments, settings, progress, rule=rule, scores=scores)
@@ -149,20 +139,9 @@ def _checked(
     check_depths(table, settings.depth)
     settings = with_log_settings(table, settings)
     queries = pl.concat(table.queries)
-    check_labels("searches", queries, settings)
-    check_markets(queries["market"])
+    prepare.check_labels("searches", queries, settings)
+    prepare.check_markets(queries["market"])
     return measures, queries, settings
-
-
-def _judges_of(
-    inputs: Inputs, graded: Judgments, split: UserSplit, settings: Settings
-) -> tuple[Judgments, Judgments]:
-    """Return the judgments that were given, and all: with the judge that clicks make, if one is asked for."""
-    lists = (split.evaluation, split.fitting)
-    refuse_own_clicks(inputs.graded().rows, lists, normalise_urls=settings.normalise_urls)
-    if settings.click_judge is None or split.fitting is None:
-        return graded, graded
-    return with_click_judge(graded, split.fitting, settings)
 
 
 def _check_clicks(table: StagedTable, settings: Settings) -> None:
@@ -317,10 +296,7 @@ def _within(samples: Sequence[_Split]) -> Frames:
 
 
 def with_log_settings(table: StagedTable, settings: Settings) -> Settings:
-    """Return the settings as a log has them.
-
-    URLs are normalised as there, so that judgments match its texts; outcomes are of their kinds there; and
-    click metrics that are named by an action or an outcome are written in full.
+    """Return the settings as a log has them: its form of URLs, its kinds of outcomes, full click names.
 
     Raises SettingsError if a click metric is unknown, or an outcome, or its kind is another one.
     """

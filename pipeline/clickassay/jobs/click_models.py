@@ -22,6 +22,7 @@ from clickassay.click_models.comparison import (
     split_by_users,
     split_sessions,
 )
+from clickassay.click_models.held_out import MOST_LISTS
 from clickassay.click_models.model import Fit
 from clickassay.click_models.tables import (
     documents_table,
@@ -30,7 +31,13 @@ from clickassay.click_models.tables import (
     parameters_table,
     positions_table,
 )
-from clickassay.core.contracts.clicks import CLICK_GRADES, CLICK_MODELS, CLICK_POSITIONS
+from clickassay.core.contracts.clicks import (
+    CLICK_CALIBRATION,
+    CLICK_GRADES,
+    CLICK_HELD_OUT,
+    CLICK_MODELS,
+    CLICK_POSITIONS,
+)
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.patterns import PATTERNS
 from clickassay.core.contracts.run import CONFIGURATIONS
@@ -39,17 +46,28 @@ from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import SampleKey
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
+from clickassay.correlation.held_out import (
+    HELD_OUT,
+    SPLITS,
+    Support,
+    calibration_table,
+    comparable_lists,
+    held_out,
+    held_out_table,
+    no_held_out_table,
+    support,
+)
 from clickassay.findings.run import open_run
 from clickassay.jobs.patterns import stored_patterns
 from clickassay.metrics.editorial import satisfaction
 from clickassay.patterns.places import Place, place_of
+from clickassay.report.model import Drawing
 
-MOST_LISTS = 5_000
-"""Most lists of a market and depth that models are fitted on: queries are sampled until there are as many."""
-
-HELD_OUT = 0.25
 FOLDS_TO_HOLD_OUT = 3
 """Fewest folds of users of which some are held out: of two, one would be half of the sessions."""
+
+QUERIES_TO_HOLD_OUT = 10
+"""Fewest queries with three rankings in enough sessions where rankings are held out by default."""
 
 Frames = dict[str, pl.DataFrame]
 
@@ -141,19 +159,64 @@ def compare_models(
     held_out: float,
     seed: int,
     market: str = EVERY,
+    on_lists: str | None = None,
     progress: Progress = silent,
 ) -> tuple[list[EvaluatedModel], Frames]:
     """Fit models on some sessions and evaluate them on the others; return the models, also as tables.
 
-    `market` is the value of the column `market` in the tables.
+    market: the value of the column `market` in the tables.
+    on_lists: the click metric by which a model is chosen that predicts held-out lists; None = not done.
+
+    Raises ClickModelError if nothing was clicked.
     """
     progress(Event("reading lists"))
     split = clicks.split(share=held_out, seed=seed)
     evaluated = compare(split, kinds, pseudo_count=pseudo_count, progress=progress)
-    return evaluated, {
+    tables = {
         "click_models": models_table(evaluated, split, market=market),
         "click_positions": positions_table(evaluated, market=market),
     }
+    if on_lists is not None:
+        try:
+            found = supported_model(
+                clicks, kinds, pseudo_count=pseudo_count, share=held_out, click_metric=on_lists, seed=seed,
+                progress=progress,
+            )  # fmt: skip
+            tables[CLICK_HELD_OUT.name] = held_out_table(found, market=market, depth=clicks.depth)
+            tables[CLICK_CALIBRATION.name] = calibration_table(found, market=market, depth=clicks.depth)
+        except ClickModelError as error:
+            none = no_held_out_table(kinds, str(error), market=market, depth=clicks.depth)
+            tables |= {CLICK_HELD_OUT.name: none, CLICK_CALIBRATION.name: CLICK_CALIBRATION.empty()}
+    return evaluated, tables
+
+
+def can_hold_out_lists(clicks: ClickedLists) -> bool:
+    """Return whether enough queries have three rankings or more in enough sessions."""
+    lists = comparable_lists(clicks.log(), np.random.default_rng(0))
+    return len(lists.queries) >= QUERIES_TO_HOLD_OUT
+
+
+def supported_model(
+    clicks: ClickedLists,
+    kinds: Sequence[ClickModelKind],
+    *,
+    pseudo_count: float,
+    share: float,
+    click_metric: str,
+    seed: int,
+    splits: int = SPLITS,
+    progress: Progress = silent,
+) -> Support:
+    """Hold out this share of the lists of each query again and again; return which model predicts them best.
+
+    Raises ClickModelError if no query has lists enough, or nothing is clicked.
+    """
+    rng = child(np.random.default_rng(seed), "held-out lists", str(clicks.depth))
+    held = held_out(
+        clicks.log(), kinds, share=share, pseudo_count=pseudo_count, click_metric=click_metric, rng=rng,
+        splits=splits, progress=progress,
+    )  # fmt: skip
+    return support(held, rng)
 
 
 def fit_model(clicks: ClickedLists, kind: ClickModelKind, *, pseudo_count: float) -> tuple[Fit, Frames]:
@@ -164,8 +227,8 @@ def fit_model(clicks: ClickedLists, kind: ClickModelKind, *, pseudo_count: float
     return fit, {"click_parameters": parameters_table(fit, log), "click_documents": documents_table(fit, log)}
 
 
-def examination_picture(evaluated: Sequence[EvaluatedModel]) -> str | None:
-    """Return a plot of examination by position with the discounts of DCG and of the closest RBP, as SVG.
+def examination_drawing(evaluated: Sequence[EvaluatedModel]) -> Drawing | None:
+    """Draw examination by position with the discounts of DCG and of the closest RBP.
 
     None where no model estimates examination.
     """
@@ -179,8 +242,7 @@ def examination_picture(evaluated: Sequence[EvaluatedModel]) -> str | None:
     if persistence is not None:
         discounts[f"RBP(p={persistence:.2f})"] = rbp_discount(persistence, depth)
     lines = {one.kind.name: one.examined.tolist() for one in evaluated if one.kind.estimates_examination}
-    drawn = discount_lines(lines, {name: one.tolist() for name, one in discounts.items()}, best.kind.name)
-    return str(drawn.svg)
+    return discount_lines(lines, {name: one.tolist() for name, one in discounts.items()}, best.kind.name)
 
 
 def run_models(settings: Settings) -> tuple[ClickModelKind, ...]:

@@ -79,10 +79,7 @@ def _with_texts(to_judge: pl.DataFrame, table: StagedTable, shown: pl.DataFrame,
 
 
 def _rankings(table: StagedTable, ids: Sequence[pl.Series], depth: int) -> pl.DataFrame:
-    """Return the rankings of tests: configuration_id, market, query, and the id `cut`, null if too short.
-
-    All of them, judged or not: their sessions are what shares are taken of.
-    """
+    """Return rankings of tests, judged or not: configuration_id, market, query, `cut` (null if too short)."""
     wanted = pl.concat(ids).unique().alias("configuration_id").to_frame()
     own = pl.col("configuration_id", "market", "query")
     parts = [pl.DataFrame(schema=dict.fromkeys(("configuration_id", "market", "query", "cut"), pl.String))]

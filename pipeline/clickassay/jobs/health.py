@@ -9,21 +9,9 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import has_groups
 from clickassay.findings.run import largest_samples
+from clickassay.health import measures
 from clickassay.health.checks import HealthCheck, Numbers, checked, checks_with, fired, health_table
 from clickassay.health.examples import click_examples, merged_example
-from clickassay.health.measures import (
-    JudgedLog,
-    alike_numbers,
-    attribute_numbers,
-    fold_numbers,
-    join_numbers,
-    judgment_numbers,
-    list_numbers,
-    log_numbers,
-    order_numbers,
-    order_words,
-    zone_numbers,
-)
 from clickassay.inputs.types import UTC
 from clickassay.judgments.alike import groups_of_queries
 from clickassay.judgments.join import clicks_by_position, named_results, rows_of_judge, rows_of_numbers
@@ -49,9 +37,9 @@ def log_measures(table: StagedTable, settings: Settings, log: Log[LocalHalf] | N
 
     log: the log, if it is open: where a check of clicks or lists fires, rows that show it are looked for.
     """
-    numbers = dict(log_numbers(table.funnel, table.health))
+    numbers = dict(measures.log_numbers(table.funnel, table.health))
     if table.info.get("settings", {}).get("time_zone", settings.time_zone) == UTC:  # another was given
-        numbers |= zone_numbers(table.info.get("mixed_times", {}))
+        numbers |= measures.zone_numbers(table.info.get("mixed_times", {}))
     if log is None:
         return numbers
     fires = {one.check for one in in_order(numbers, settings) if one.fires}
@@ -80,7 +68,7 @@ def run_health(
     table: StagedTable,
     lists: LogLists,
     graded: Judgments,
-    named: JudgedLog,
+    named: measures.JudgedLog,
     correlations: pl.DataFrame,
     attributes: pl.DataFrame | None,
     settings: Settings,
@@ -90,18 +78,18 @@ def run_health(
     graded, named: usable judgments, and what they and the log name: see `judged_log`.
     """
     labels = settings.scale if len(settings.scale) == settings.max_grade + 1 else ()
-    words = order_words(graded.grades["grade"], labels) if graded.grades.height else ""
+    words = measures.order_words(graded.grades["grade"], labels) if graded.grades.height else ""
     numbers = {
         **log,
         **_list_measures(table, lists),
-        **join_numbers(named, lists),
-        **judgment_numbers(graded.grades["grade"], settings.max_grade),
+        **measures.join_numbers(named, lists),
+        **measures.judgment_numbers(graded.grades["grade"], settings.max_grade),
         **_order_measures(correlations, words, counted_clicks(settings)[0]),
     }
     if not has_groups(attributes):
         numbers |= _alike_measures(named)
     if attributes is not None:
-        numbers |= attribute_numbers(attributes, pl.concat(table.queries), lists)
+        numbers |= measures.attribute_numbers(attributes, pl.concat(table.queries), lists)
     return in_order(numbers, settings)
 
 
@@ -120,24 +108,26 @@ def whole_health(
     numbers = {**log, **_list_measures(table, lists)}
     if judgments is not None:
         named = judged_log(table, lists, *judgments)
-        numbers |= join_numbers(named, lists)
-        numbers |= judgment_numbers(judgments[0].grades["grade"], settings.max_grade)
+        numbers |= measures.join_numbers(named, lists)
+        numbers |= measures.judgment_numbers(judgments[0].grades["grade"], settings.max_grade)
         numbers |= _alike_measures(named)
     return in_order(numbers, settings)
 
 
 def _list_measures(table: StagedTable, lists: LogLists) -> Numbers:
     positions = list(clicks_by_position(lists, table.stored_depth))
-    of_lists = list_numbers(lists, positions, table.stored_depth)
-    return {**of_lists, **fold_numbers(pl.concat(table.queries))}
+    of_lists = measures.list_numbers(lists, positions, table.stored_depth)
+    return {**of_lists, **measures.fold_numbers(pl.concat(table.queries))}
 
 
-def _alike_measures(named: JudgedLog) -> Numbers:
+def _alike_measures(named: measures.JudgedLog) -> Numbers:
     judged = named.judged.select("query", url="text")
-    return alike_numbers(judged["query"].n_unique(), groups_of_queries(judged))
+    return measures.alike_numbers(judged["query"].n_unique(), groups_of_queries(judged))
 
 
-def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame) -> JudgedLog:
+def judged_log(
+    table: StagedTable, lists: LogLists, graded: Judgments, judged: pl.DataFrame
+) -> measures.JudgedLog:
     """Return what a log and its judgments name; `judged` has the queries of all judgments, usable or not."""
     key = graded.query_key
     # the results that any judge has judged, and their rows as of `rows_of_numbers`
@@ -156,7 +146,7 @@ def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: p
         shown = shown.unique((*key, "text"))
     is_shown = np.zeros(pairs.height + 1, bool)
     is_shown[rows] = True
-    return JudgedLog(
+    return measures.JudgedLog(
         key=key,
         queries=pl.concat(table.queries).select(key).unique(),
         judged_queries=judged.select(key).unique(),
@@ -169,13 +159,11 @@ def judged_log(table: StagedTable, lists: LogLists, graded: Judgments, judged: p
 
 def _order_measures(correlations: pl.DataFrame, labels: str, click_metric: str) -> Numbers:
     rows = correlations.filter(
-        pl.col("split") == EVERY,
-        pl.col("editorial_metric") == _FIRST_GRADE,
-        pl.col("click_metric") == click_metric,
+        split=EVERY, editorial_metric=_FIRST_GRADE, click_metric=click_metric
     ).drop_nulls("correlation")
     queries = int(rows["n_queries"].max() or 0)  # type: ignore[arg-type]
     if queries < _FEW_QUERIES:
-        return order_numbers(queries, 0.0, None, 0.0, labels)  # too few to say anything
+        return measures.order_numbers(queries, 0.0, None, 0.0, labels)  # too few to say anything
     rows = rows.filter(pl.col("n_queries") >= _FEW_QUERIES)
     row = largest_samples(rows)[0].rows(rows).row(0, named=True)
-    return order_numbers(queries, row["correlation"], row["ci_low"], row["ci_high"], labels)
+    return measures.order_numbers(queries, row["correlation"], row["ci_low"], row["ci_high"], labels)

@@ -30,11 +30,10 @@ NO_JUDGMENTS = "a run needs judgments: name their file, or give them as a frame"
 
 @dataclass(frozen=True)
 class Sources:
-    """Where the inputs of a job lie; None where one is not given.
+    """Where the inputs of a job lie: a file, folder, glob or address, SQL or a frame; None = not given.
 
-    Each is a file, folder, glob or address, SQL or a frame. Searches and clicks may lie where only Spark
-    reaches them; searches may have one row for each result shown, whose clicks are theirs unless they are
-    given.
+    Searches and clicks may lie where only Spark reaches; searches with a row for each result have their
+    clicks.
     """
 
     searches: Source | None = None
@@ -80,10 +79,7 @@ class Inputs:
         return Log(*self.halves_here)
 
     def graded(self) -> WholeInput:
-        """Return the judgments.
-
-        Raises SettingsError if there are none.
-        """
+        """Return the judgments; SettingsError if there are none."""
         if self.judgments is None:
             raise SettingsError("a run needs judgments: give --judgments")
         return self.judgments
@@ -95,9 +91,7 @@ class Inputs:
 
 
 def opened(what: str, source: Source, settings: Settings, progress: Progress = silent) -> Input:
-    """Open a table by its name; only its schema is read, and of text its values.
-
-    What is no file here is written into the scratch folder of the job first.
+    """Open a table by its name, reading only schemas and values of text; what is no file here is written.
 
     Raises InputError if a file is missing, cannot be read or lacks a column.
     """
@@ -128,18 +122,16 @@ def _may_hold(settings: Settings) -> bool:
 
 
 def _whole(what: str, source: Source, settings: Settings, progress: Progress) -> WholeInput:
-    return WholeInput.of(opened(what, source, settings, progress), progress)
+    categories = OF_TESTS if what == "assignments" else ()  # a row for each user and test
+    return WholeInput.of(opened(what, source, settings, progress), progress, categories=categories)
 
 
 def open_log(
     sources: Sources, settings: Settings, *, by_file: bool = False, progress: Progress = silent
 ) -> Inputs:
-    """Open a log, its outcomes and assignments, and the judgments if only judged queries are to be kept.
+    """Open a log, outcomes, assignments, and judgments if only judged queries count; `by_file`: for a store.
 
-    by_file: whether a store is to know the files one by one.
-
-    Raises InputError if a file is missing, cannot be read or lacks a column, clicks name neither URL nor
-    position, or there are none.
+    Raises InputError if a file is missing, cannot be read or lacks a column, or clicks name no place.
     """
     inputs = Inputs(*_halves(sources, settings, by_file=by_file, progress=progress))
     if inputs.log is not None:
@@ -190,10 +182,7 @@ def _halves(
 
 
 def impressions(searches: Source, settings: Settings, progress: Progress = silent) -> Input | None:
-    """Open searches that have one row for each result shown; None if they have one for each search.
-
-    Which of the two they have is declared, or told by the columns of a file.
-    """
+    """Open searches with a row for each result shown, as declared or told by columns; else None."""
     names = names_of("searches", settings.column)
     searches = staged("searches", searches, names, progress, held=_may_hold(settings))
     is_shown = settings.shape == "impressions"
@@ -277,9 +266,7 @@ def with_judgments(
 
 @with_scratch()
 def grouped_queries(sources: Sources, settings: Settings, progress: Progress = silent) -> pl.DataFrame:
-    """Return the table of queries with a column `group` for near-duplicates; null for all others.
-
-    Without a table, it has the judged queries; judged queries that the table does not have stand at its end.
+    """Return the table of queries with a column `group` for near-duplicates; judged ones it lacks at its end.
 
     Raises InputError if an input cannot be read, or the table has a column `group` already.
     """
@@ -299,10 +286,7 @@ def grouped_queries(sources: Sources, settings: Settings, progress: Progress = s
 
 @with_scratch()
 def read_attributes(queries: Source, settings: Settings, progress: Progress = silent) -> pl.DataFrame:
-    """Return a table of queries, their names normalised.
-
-    Raises InputError if it cannot be read.
-    """
+    """Return a table of queries, their names normalised; InputError if it cannot be read."""
     return _attributes(queries, settings, progress).rows
 
 

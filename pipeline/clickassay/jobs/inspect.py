@@ -40,14 +40,8 @@ from clickassay.inputs.text import detect
 from clickassay.jobs.health import log_measures, whole_health
 from clickassay.jobs.inputs import impressions, made_halves, opened
 from clickassay.jobs.project import tests_told
+from clickassay.judgments import prepare
 from clickassay.judgments.join import clicks_by_position, results_shown
-from clickassay.judgments.prepare import (
-    Judgments,
-    check_labels,
-    check_markets,
-    judged_queries,
-    prepare_judgments,
-)
 from clickassay.logs.arrays.job import counted_pattern_table
 from clickassay.logs.log import LocalHalf, Log, checked_log
 from clickassay.logs.sql.steps import FIRST_MS, end_of_times
@@ -65,10 +59,7 @@ _LOST = ("rejected", "repeated", "out of time", "unmatched", "left out", "no que
 
 @dataclass(frozen=True)
 class TableFacts:
-    """A canonical table: where it is, its files, and its columns with their types as they were written.
-
-    `left_out` counts files and hidden folders that are not read, by reason.
-    """
+    """A canonical table as written; `left_out` counts files and hidden folders not read, by reason."""
 
     name: str
     path: str
@@ -156,11 +147,9 @@ class Inspection:
 def inspect_log(
     paths: Mapping[str, Source], settings: Settings, *, count: bool = True, progress: Progress = silent
 ) -> Inspection:
-    """Read canonical tables as a run would, and count.
+    """Read canonical tables, by name, as a run would, and count.
 
-    paths: a file, folder or glob for each table, by its name in `inputs.columns.CANONICAL`.
     count: whether to form sessions and count their judged lists; else only types, rows, users and times.
-
     Raises InputError if no table can be opened; of others that can, why one cannot is a problem.
     """
     notes: list[str] = []
@@ -190,10 +179,7 @@ def inspect_log(
 def _opened(
     paths: Mapping[str, Source], settings: Settings, progress: Progress
 ) -> tuple[dict[str, Input], dict[str, Input], list[str]]:
-    """Return tables as given, as a run reads them, and why others cannot be opened.
-
-    A run reads impressions as searches and clicks.
-    """
+    """Return tables as given, as a run reads them (impressions are two), and why others cannot be opened."""
     given: dict[str, Input] = {}
     tables: dict[str, Input] = {}
     faults: list[InputError] = []
@@ -218,19 +204,16 @@ def _judgment_problems(judgments: Input, settings: Settings) -> tuple[str, ...]:
     if not rows.height:
         return ("judgments: the files contain no rows",)
     try:
-        check_labels("judgments", rows, settings)
-        queries = judged_queries(rows, by_market=by_market)
-        prepare_judgments(rows, queries, settings, by_market=by_market)
+        prepare.check_labels("judgments", rows, settings)
+        queries = prepare.judged_queries(rows, by_market=by_market)
+        prepare.prepare_judgments(rows, queries, settings, by_market=by_market)
     except ClickassayError as error:
         return (str(error),)
     return ()
 
 
 def tables_of(folder: Path) -> dict[str, str]:
-    """Return the canonical tables of a folder by their names: files ``searches.*``, or folders ``searches``.
-
-    Raises InputError if a table is there twice.
-    """
+    """Return canonical tables of a folder: ``searches.*`` or a folder ``searches``; InputError if both."""
     tables: dict[str, str] = {}
     for name in CANONICAL:
         files = sorted(file for file in folder.iterdir() if file.name.startswith(f"{name}."))
@@ -245,10 +228,7 @@ def tables_of(folder: Path) -> dict[str, str]:
 
 
 def run_of(paths: Mapping[str, Source], settings: Settings, *, has_clicks: bool = False) -> str:
-    """Return the command of a run over these tables with these settings; names in capitals were not given.
-
-    Searches that have clicks need no table of clicks.
-    """
+    """Return the command of a run; names in capitals were not given (clicks may be in searches)."""
     needed = [name for name in CANONICAL if name != "queries" and not (name == "clicks" and has_clicks)]
     given = {name: f"--{name} {name.upper()}" for name in needed}
     databases = {}
@@ -280,10 +260,7 @@ def own_folder(folder: Path) -> tuple[str, str] | None:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """Return the first files of a folder, those in subfolders last; hidden files are skipped.
-
-    Raises InputError if the folder has no file.
-    """
+    """Return the first files of a folder, none hidden, those in subfolders last; InputError if none."""
     files = files_below("inspect", folder)
     if not files:
         raise InputError(f"{folder} contains no file; give the folder of a log, or a file")
@@ -323,7 +300,6 @@ def _log_facts(searches: Input, end_ms: int) -> LogFacts:
 def _counted(
     log: Log[LocalHalf], judgments: Input | None, settings: Settings, progress: Progress
 ) -> Inspection:
-    """Return the counts; the caller adds tables and command."""
     with files_named(log.searches, log.clicks):
         table = counted_pattern_table(log, settings, progress=progress)
         table = replace(table, info={**table.info, "mixed_times": mixed_times(log.searches, log.clicks)})
@@ -332,19 +308,19 @@ def _counted(
     try:
         with files_named(log.searches, log.clicks):
             check_log(funnel, settings.max_rejected)
-        check_labels("searches", queries, settings)
-        check_markets(queries["market"])
+        prepare.check_labels("searches", queries, settings)
+        prepare.check_markets(queries["market"])
     except ClickassayError as error:
         problems.append(str(error))
     judged: list[JudgedFacts] = []
-    usable: tuple[Judgments, pl.DataFrame] | None = None
+    usable: tuple[prepare.Judgments, pl.DataFrame] | None = None
     if judgments is not None and lists.configurations.height:
         rows, by_market = collected(judgments), "market" in judgments.columns
         judged = _judged(lists, queries, table.stored_depth, rows, settings, by_market=by_market)
         try:
-            check_labels("judgments", rows, settings)
-            graded = prepare_judgments(rows, queries, settings, by_market=by_market)
-            usable = graded, judged_queries(rows, by_market=by_market)
+            prepare.check_labels("judgments", rows, settings)
+            graded = prepare.prepare_judgments(rows, queries, settings, by_market=by_market)
+            usable = graded, prepare.judged_queries(rows, by_market=by_market)
             funnel = pl.concat([funnel, graded.funnel])
             problems += _nothing_to_measure(judged, settings)
         except ClickassayError as error:
@@ -371,7 +347,6 @@ def _counted(
 
 
 def _signals(lists: LogLists) -> Iterator[SignalFacts]:
-    """Yield signals, the most frequent first."""
     if lists.signals is None:
         return
     query = lists.configurations.select("market", "query").with_row_index("list")
@@ -420,7 +395,7 @@ def _judged(
     """Return how much of the lists shown is judged, by any judge and whatever the grade."""
     lenient = settings.model_copy(update={"max_rejected": 1.0, "conflicts": "max"})
     any_grade = pl.when(pl.col("grade").is_not_null()).then(0).alias("grade")
-    graded = prepare_judgments(rows.with_columns(any_grade), queries, lenient, by_market=by_market)
+    graded = prepare.prepare_judgments(rows.with_columns(any_grade), queries, lenient, by_market=by_market)
     key = (*graded.query_key, "url")
     pairs = graded.grades.select(key).unique().with_columns(is_judged=pl.lit(True))
     known = lists.configurations.select("market", "query", "results", "sessions")
@@ -468,10 +443,7 @@ JUDGMENTS: dict[str, Callable[..., Imported]] = {
 
 
 def foreign_judgments(file: Path, layout: str, progress: Progress) -> Imported:
-    """Return the counts and notes of importing a file of a layout in `JUDGMENTS`; nothing is kept.
-
-    Raises InputError if the importer refuses the file as it is.
-    """
+    """Return counts and notes of an import of `JUDGMENTS`, which is not kept; InputError if it is refused."""
     with TemporaryDirectory(prefix="clickassay-inspect-") as place:
         return JUDGMENTS[layout](file, out=Path(place) / "judgments", progress=progress)
 
@@ -479,12 +451,10 @@ def foreign_judgments(file: Path, layout: str, progress: Progress) -> Imported:
 def foreign_log(
     file: Path, layout: str, judgments: Mapping[str, Source], settings: Settings, progress: Progress
 ) -> tuple[Imported, Inspection]:
-    """Return the counts and notes of importing a file, and an inspection of the imported log.
+    """Return the counts and notes of importing a file of `IMPORTERS`, and an inspection of the imported log.
 
-    file, layout: a file of a layout in `IMPORTERS`.
-    judgments: path of canonical judgments by the name of their table; may be empty.
-
-    Raises InputError if the file is not in the layout, or the judgments cannot be read.
+    judgments: canonical ones by the name of their table, if any. Raises InputError if something is not
+      readable.
     """
     with TemporaryDirectory(prefix="clickassay-inspect-") as place:
         out = Path(place) / "log"

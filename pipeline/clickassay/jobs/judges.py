@@ -43,12 +43,10 @@ def compare_files(
     run: Path | None = None,
     progress: Progress = silent,
 ) -> JudgesCompared:
-    """Compare the judges of files.
+    """Compare the judges of files; also the order of `rankings` by `measures` under every two.
 
-    rankings, measures: run files of TREC, whose order is compared under every two judges; names with blanks.
     queries, by: a table with a column query and classes of queries; its columns, none = all that are classes.
     run: a run of these judges, or a pattern table or store: its clicks are held against the judges.
-
     Raises InputError, SettingsError if a file cannot be read, or there is one judge; NothingInCommonError if
     no two judges judged a result in common, or rankings have no judged query.
     """

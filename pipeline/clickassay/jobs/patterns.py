@@ -22,7 +22,7 @@ from clickassay.inputs.tables import files_named, mixed_times, watched, with_unr
 from clickassay.jobs.health import Checked, log_findings
 from clickassay.jobs.inputs import Inputs, Sources, open_log
 from clickassay.judgments.prepare import queries_to_keep
-from clickassay.logs.assignments import Assignments, prepare_assignments
+from clickassay.logs.assignments import prepare_assignments
 from clickassay.logs.outcomes import OutcomesOf, about, prepare_outcomes
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, IPS
@@ -53,11 +53,7 @@ def log_to_patterns(
 def log_table(
     inputs: Inputs, settings: Settings, *, work: Path | None = None, progress: Progress = silent
 ) -> StagedTable:
-    """Turn a log into its pattern table.
-
-    inputs: a log; with ``only_judged`` also judgments: sessions of queries without any are counted only.
-    work: folder for temporary files of the engine; None = the system's.
-    """
+    """Turn a log into its pattern table; `only_judged` counts sessions of queries without judgments only."""
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine != "arrays":
         with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:
@@ -78,7 +74,8 @@ def _on_arrays(
         outcomes = outcomes_of(inputs, settings)(log)
         table = counted_pattern_table(
             log, settings, kept,
-            outcomes=outcomes, assignments=assignments_of(inputs, log.searches, settings), progress=progress,
+            outcomes=outcomes, assignments=prepare_assignments(inputs.assignments, log.searches, settings),
+            progress=progress,
         )  # fmt: skip
         check_log(table.funnel, settings.max_rejected)
     info = {**_info(settings), "inputs": identities, "mixed_times": mixed}
@@ -92,21 +89,13 @@ def outcomes_of(inputs: Inputs, settings: Settings) -> OutcomesOf[Any]:
     return partial(prepare_outcomes, inputs.outcomes, settings=settings, taken=taken)
 
 
-def assignments_of(inputs: Inputs, searches: object, settings: Settings) -> Assignments | None:
-    """Return who took part in A/B tests, for one half of a log; None where nothing says it."""
-    return prepare_assignments(inputs.assignments, searches, settings)
-
-
 def stored_patterns(place: Path) -> PatternTable:
     """Read a pattern table, as `opened_table` opens it."""
     return opened_table(place).collected()
 
 
 def opened_table(place: Path) -> StagedTable:
-    """Open a pattern table from its folder or from a store.
-
-    Raises PatternError, StoreError if the folder is neither, or broken.
-    """
+    """Open a pattern table from its folder or a store; PatternError, StoreError if it is neither."""
     if place_of(place) is Place.STORE:
         return PatternStore(place).table().staged()
     return opened_patterns(place)
@@ -138,7 +127,9 @@ def _write_in_sql(
                 write_spark_patterns(
                     inputs.searches, inputs.clicks, settings, folder,
                     judged_queries=kept, outcomes_of=outcomes_of(inputs, settings),
-                    assignments_of=lambda log: assignments_of(inputs, log.searches.listing, settings),
+                    assignments_of=lambda log: prepare_assignments(
+                        inputs.assignments, log.searches.listing, settings
+                    ),
                     info=_info(settings), then_to=then_to, progress=steady(progress),
                 )  # fmt: skip
         except RejectedRowsError as error:
@@ -153,8 +144,8 @@ def _write_in_sql(
         write_duckdb_patterns(
             log, settings, folder,
             judged_queries=kept, outcomes=outcomes,
-            assignments=assignments_of(inputs, log.searches, settings), info={**info, **about(outcomes)},
-            progress=steady(progress),
+            assignments=prepare_assignments(inputs.assignments, log.searches, settings),
+            info={**info, **about(outcomes)}, progress=steady(progress),
         )  # fmt: skip
 
 
@@ -195,10 +186,7 @@ def make_patterns(
 
 
 def reachable(place: str | Path, settings: Settings) -> str | Path:
-    """Return a place that the engine can write: an address as text for Spark, else a path of this machine.
-
-    Raises SettingsError if it is an address and the engine is not Spark.
-    """
+    """Return where the engine can write: an address for Spark (else SettingsError), or a path here."""
     if isinstance(place, str) and settings.engine == "spark" and is_uri(place):
         return place
     if is_uri(str(local_path(place))):

@@ -18,16 +18,7 @@ from clickassay.core.settings.project import TABLES
 from clickassay.core.text.words import visible
 from clickassay.inputs.columns import CANONICAL, IMPRESSIONS, SAYS_CLICKED, TABLE_COLUMNS, TEAMS
 from clickassay.inputs.files import format_of
-from clickassay.inputs.sources.mapping import (
-    GRADE_OPTION,
-    arms_told,
-    likely_columns,
-    likely_table,
-    may_be_grades,
-    names_of,
-    rival_grades,
-    rivals,
-)
+from clickassay.inputs.sources import mapping
 from clickassay.inputs.sources.parts import first_part
 from clickassay.inputs.sources.walk import find_files
 from clickassay.inputs.staging.impressions import look_like_impressions
@@ -108,7 +99,7 @@ class FoundProject:
         ignored = (
             told
             for one in self.tables
-            for told in arms_told(
+            for told in mapping.arms_told(
                 one.name, IMPRESSIONS if one.is_impressions else TABLE_COLUMNS[one.name], one.schema
             )
         )
@@ -125,12 +116,7 @@ class FoundProject:
 
 @with_scratch()
 def found_project(folder: Path) -> FoundProject:
-    """Return the tables of a log in a folder, recognised by their columns, under likely names too.
-
-    All files of judgments are taken.
-
-    Raises InputError if the folder cannot be listed.
-    """
+    """Return a folder's tables of a log, all its judgments, by their columns; InputError if not listed."""
     tables: dict[str, FoundTable] = {}
     others: list[str] = []
     judged: list[FoundTable] = []
@@ -220,7 +206,7 @@ def project_of(paths: Mapping[str, str], settings: Settings) -> FoundProject:
     tables = []
     for name, path in paths.items():
         schema = first_part(name, path).schema
-        columns = names_of(name, settings.column)
+        columns = mapping.names_of(name, settings.column)
         ours = {*columns, *schema} - set(columns.values())
         shows = name == "searches" and look_like_impressions(ours)
         tables.append(FoundTable(name, path, columns, schema, is_impressions=shows))
@@ -275,7 +261,7 @@ def _recognised(path: str) -> FoundTable | None:
     try:
         part = first_part("init", path)
         schema = part.schema
-        likely = likely_table(schema, part.frame, Path(path).name.lower())
+        likely = mapping.likely_table(schema, part.frame, Path(path).name.lower())
         if likely is None and _is_imported(recognise(part.files[0])):
             return None
     except ClickassayError:
@@ -283,7 +269,9 @@ def _recognised(path: str) -> FoundTable | None:
     if likely is not None:
         shows = likely.is_impressions
         return FoundTable(likely.name, path, likely.names, schema, is_impressions=shows)
-    names = likely_columns("queries", [one for one in ("query", "market") if one not in schema], schema)
+    names = mapping.likely_columns(
+        "queries", [one for one in ("query", "market") if one not in schema], schema
+    )
     has_query = "query" in {*schema, *names} and len(schema) > 1
     is_attributes = has_query and "quer" in Path(path).name.lower()
     return FoundTable("queries", path, names, schema) if is_attributes else None
@@ -301,8 +289,8 @@ def _other(path: str) -> list[str]:
             return [f"{path}: an empty file"]
         seen = recognise(file)
         if _is_imported(seen):
-            grades = rival_grades(first_part("init", path).schema) if format_of(file) else []
-            choice = f" {GRADE_OPTION}{grades[0]} ({may_be_grades(grades)})" if grades else ""
+            grades = mapping.rival_grades(first_part("init", path).schema) if format_of(file) else []
+            choice = f" {mapping.GRADE_OPTION}{grades[0]} ({mapping.may_be_grades(grades)})" if grades else ""
             return [f"{path}: {seen.layout.what}; first: {seen.command}{choice}"]
         if seen.problem:
             return [f"{path}: {seen.layout.what}; {seen.problem}"]
@@ -311,11 +299,7 @@ def _other(path: str) -> list[str]:
 
 
 def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
-    """Return the text of a project file for tables.
-
-    folder: where the file is to lie: paths count from there.
-    settings: settings that were given; those that the tables need are added.
-    """
+    """Return the text of a project file, which is to lie in `folder`, with given and needed settings."""
     lines = [
         "# What `clickassay run` reads, and how. Options and variables override it.",
         'out = "reports/{date}"  # one run per day',
@@ -329,7 +313,7 @@ def project_text(found: FoundProject, folder: Path, settings: Settings) -> str:
         if one.columns:
             lines += ["", f"[columns.{one.name}]  # ours = yours"]
         for ours, path in one.columns.items():
-            others = " or ".join(map(_quoted, rivals(ours, one.columns, one.schema)))
+            others = " or ".join(map(_quoted, mapping.rivals(ours, one.columns, one.schema)))
             lines.append(f"{ours} = {_quoted(path)}" + (f"  # or is it {visible(others)}?" if others else ""))
     for test, (variant, *rest) in _without_control(found, settings).items():
         name = test if re.fullmatch(r"[\w-]+", test, re.ASCII) else _quoted(test)

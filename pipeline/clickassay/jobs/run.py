@@ -9,14 +9,7 @@ import numpy as np
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.run import LAYOUT, RUN_TABLES, TABLES_OF_TESTS
 from clickassay.core.errors import PatternError, SettingsError
-from clickassay.core.files.output import (
-    SETTINGS_FILE,
-    check_apart,
-    check_free,
-    place_to_write,
-    published_folder,
-    write_json,
-)
+from clickassay.core.files import output
 from clickassay.core.files.scratch import scratch
 from clickassay.core.files.tables import write_database, write_table, writing_tables
 from clickassay.core.progress import Event, Progress, silent
@@ -56,22 +49,18 @@ def make_run(
 ) -> tuple[Run, Findings]:
     """Turn a log, or its pattern table, and judgments into a run; return it and what was found.
 
-    sources: judgments; a log and its outcomes unless `patterns` is given; scores and attributes of queries.
-    patterns: a pattern table, or the folder or store that it lies in.
-    out: the folder to write it into, with its report, which is whole or not there; None = nothing is written.
-    command: what made it, for the record of a run that is written.
-
+    patterns: a pattern table, or the folder or store that it lies in; then no log is needed.
+    out: the folder to write it into, whole or not at all, as made by `command`; None = nothing is written.
     Raises SettingsError if there are no judgments, or a metric, click model, check or control is unknown;
-    PatternError, StoreError, InputError if the table or an input cannot be read; OutputError if `out` cannot
-    be written.
+    PatternError, StoreError, InputError if an input cannot be read; OutputError if `out` cannot be written.
     """
-    place = None if out is None else place_to_write(out)
+    place = None if out is None else output.place_to_write(out)
     with scratch(place):
         if place is not None:
-            check_apart(place, patterns, *sources.given.values())
-            check_free(place, force=force)
+            output.check_apart(place, patterns, *sources.given.values())
+            output.check_free(place, force=force)
         inputs, table = open_inputs(sources, settings, patterns, progress)
-        with nullcontext() if place is None else published_folder(place, force=force) as folder:
+        with nullcontext() if place is None else output.published_folder(place, force=force) as folder:
             if table is None:
                 check_controls(inputs.assignments, inputs.searches, settings)
                 table = log_table(inputs, settings, work=folder, progress=progress)
@@ -161,7 +150,7 @@ def write_run(run: Run, findings: Findings, folder: Path, progress: Progress = s
     """Write a run into an empty folder: tables, record, report; return it with why it has no pictures."""
     progress(Event("writing tables"))
     write_tables(run, folder)
-    write_json(folder / HEALTH_FILE, run.tables["health"].to_dicts())
+    output.write_json(folder / HEALTH_FILE, run.tables["health"].to_dicts())
     progress(Event("drawing the report"))
     from clickassay.report.build import write_report  # noqa: PLC0415 - charts take a second
     from clickassay.report.charts.artist import artist  # noqa: PLC0415 - as above
@@ -179,4 +168,4 @@ def write_tables(run: Run, folder: Path) -> None:
         for name in names:
             write_table(run.tables[name], folder / f"{name}.parquet")
         write_database(names, folder, folder / DATABASE)
-        write_json(folder / SETTINGS_FILE, run.info)
+        output.write_json(folder / output.SETTINGS_FILE, run.info)

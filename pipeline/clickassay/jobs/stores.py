@@ -13,10 +13,11 @@ from clickassay.core.settings import Settings
 from clickassay.inputs.tables import copy_notes, files_named
 from clickassay.jobs.health import Checked, log_findings
 from clickassay.jobs.inputs import Inputs, Sources, open_log
-from clickassay.jobs.patterns import assignments_of, outcomes_of, reachable
+from clickassay.jobs.patterns import outcomes_of, reachable
 from clickassay.judgments.prepare import queries_to_keep
 from clickassay.logs.arrays.job import ArrayBatchProcessor
 from clickassay.logs.arrays.workers import Workers
+from clickassay.logs.assignments import prepare_assignments
 from clickassay.logs.batches import (
     RunPlan,
     Window,
@@ -56,15 +57,11 @@ def grow_store(
     checked: Checked | None = None,
     progress: Progress = silent,
 ) -> StoreGrowth:
-    """Add a log to a pattern store; files that it already has are not read again.
+    """Add a log, all its files or only new ones, to a pattern store, which is made if need be.
 
-    sources: searches, clicks, outcomes and assignments: all files, or only new ones. With ``only_judged``
-      also judgments: sessions of queries without any are counted only.
-    folder: the store; it is created if it does not exist.
-
-    Raises StoreError if the store is in use, broken, or was made with other settings; InputError if a file
-    has changed since it was read, or comes too late; OutputError if the store would lie in a folder of the
-    log.
+    With ``only_judged`` also judgments: sessions of queries without any are counted only.
+    Raises StoreError if the store is in use, broken, or of other settings; InputError if a file has changed
+    since it was read, or comes too late; OutputError if the store would lie in a folder of the log.
     """
     folder = reachable(folder, settings)
     if isinstance(folder, Path):
@@ -84,7 +81,9 @@ def grow_store(
                 progress(Event(note, note=True))
         told = steady(progress)
         own = with_carried(outcomes_of(inputs, settings)(log), store)
-        arms = with_known(assignments_of(inputs, plan.log.searches, settings), store, plan.run)
+        arms = with_known(
+            prepare_assignments(inputs.assignments, plan.log.searches, settings), store, plan.run
+        )
         made_by = (store, plan, settings, versions(), told, own, arms)
         if settings.engine == "duckdb":
             from clickassay.logs.duckdb import duckdb_batches, duckdb_engine  # noqa: PLC0415 - not the default
@@ -124,7 +123,8 @@ def _grow_on_spark(
         with store.locked():
             plan = plan_growth(store, log, settings)
             own = with_carried(outcomes_of(inputs, settings)(log), store)
-            arms = with_known(assignments_of(inputs, plan.log.searches.listing, settings), store, plan.run)
+            arms = prepare_assignments(inputs.assignments, plan.log.searches.listing, settings)
+            arms = with_known(arms, store, plan.run)
             processor = spark_batches(engine, settings, store.judged_queries(), progress, own, arms)
             made = {**versions(), "spark": str(engine.session.version)}
             added = add_to_store(processor, store, plan, settings, made, progress, own, arms)
@@ -174,10 +174,9 @@ def _counted(funnel: pl.DataFrame, source: str, step: str) -> int:
 
 @with_scratch("out")
 def plan_table(sources: Sources, out: Path, settings: Settings, *, force: bool = False) -> RunPlan:
-    """Plan what `make_patterns` would do with the same arguments; nothing is written.
+    """Plan what `make_patterns` would do; nothing is written.
 
-    Raises OutputError if the output folder exists already, or would lie in a folder of the log; InputError if
-    an input is missing, or lacks a column.
+    Raises OutputError for a folder that exists, or lies in one of the log; InputError for a broken input.
     """
     check_apart(out, sources.searches, sources.clicks)
     check_free(out, force=force)
@@ -191,10 +190,9 @@ def plan_table(sources: Sources, out: Path, settings: Settings, *, force: bool =
 
 @with_scratch("folder")
 def plan_store(sources: Sources, folder: Path, settings: Settings) -> RunPlan:
-    """Plan what `grow_store` would do with the same arguments; nothing is written, and no store is made.
+    """Plan what `grow_store` would do, also of a store that is not made yet; nothing is written.
 
-    Raises StoreError if the store is broken, or was made with other settings; InputError if a file has
-    changed since it was read, or comes too late.
+    Raises StoreError, and InputError of files, as that does.
     """
     check_apart(folder, sources.searches, sources.clicks)
     inputs = open_log(replace(sources, outcomes=None), settings, by_file=True)

@@ -1,7 +1,7 @@
 """Metrics of the lists of a pattern table: by judge and depth, and by rule for unjudged results."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -9,21 +9,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from clickassay.click_models.by_grade import expected_mean_rr, grade_log
+from clickassay.click_models.by_grade import grade_log
 from clickassay.click_models.cascade_effects import cascade_effects
-from clickassay.click_models.catalogue import click_models
+from clickassay.click_models.catalogue import PSEUDO_COUNT, click_models
+from clickassay.click_models.click_log import click_log
+from clickassay.click_models.expected import expected_mean_rr
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.contracts.correlation import CORRELATIONS
 from clickassay.core.contracts.form import Table
 from clickassay.core.contracts.judgments import NEXT_JUDGMENTS, UNJUDGED
 from clickassay.core.contracts.patterns import OUTCOMES, PATTERNS, SHOWN, SIGNALS
-from clickassay.core.errors import SettingsError
+from clickassay.core.errors import ClickModelError, SettingsError
 from clickassay.core.progress import Event, Progress
 from clickassay.core.records import JudgedConfigurations, Sample, order_by_id
 from clickassay.core.seeds import child
 from clickassay.core.settings import Settings
 from clickassay.correlation.classes import unsplit
 from clickassay.correlation.conventions import conventions_table
+from clickassay.correlation.held_out import BY_POSITION, CASCADES, HELD_OUT, held_out, position_premise
 from clickassay.correlation.tables import correlations
 from clickassay.judgments.ips import Biases, ips_clicks, position_biases
 from clickassay.judgments.join import cut_to_depth, look_up_grades
@@ -64,10 +67,7 @@ class UserSplit:
 def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Settings) -> UserSplit:
     """Hold out the users of even folds if the settings need clicks to fit a model of grades or of a metric.
 
-    judged: queries with judgments, as `log_lists` takes them.
-
-    Raises SettingsError if they do, and one side has no sessions, or only the lists of judged queries were
-    kept.
+    Raises SettingsError if one side has no sessions, or only the lists of judged queries were kept.
     """
     names = _model_names(settings)
     fitted = f"metric {names[0]}" if names else None  # on clicks, for messages
@@ -88,8 +88,30 @@ def split_users(table: StagedTable, judged: pl.DataFrame | None, settings: Setti
                 f"{fitted} is fitted on half of the users and evaluated on the other half; this log has "
                 "users of one half only: build the pattern table with --folds 2 or more (16 by default)"
             )
-    biases = position_biases(halves, max(settings.depth)) if wants_ips(settings) else None
+    biases = _tested_biases(halves, settings) if wants_ips(settings) else None
     return UserSplit(halves[-1], None if fitted is None else halves[0], biases)
+
+
+def _tested_biases(halves: Sequence[LogLists], settings: Settings) -> Biases:
+    """Return position bias, and by market whether rankings held out bear out that nothing else matters."""
+    depth, premises = max(settings.depth), dict[str, str | None]()
+    biases = position_biases(halves, depth)
+    patterns = pl.concat([half.patterns_by_id for half in halves])
+    lists = pl.concat([half.configurations for half in halves]).unique("configuration_id")
+    for market in biases.by_market:
+        own = lists.filter(market=market).join(patterns, on="configuration_id", how="semi")
+        rng = child(np.random.default_rng(settings.seed), "premise of IPS", market)
+        try:
+            held = held_out(
+                click_log(own.sort("configuration_id"), patterns, depth=depth),
+                click_models((BY_POSITION, *CASCADES)),
+                share=HELD_OUT, pseudo_count=PSEUDO_COUNT, click_metric="MeanRR", rng=rng,
+            )  # fmt: skip
+            premises[market] = position_premise(held)
+        except ClickModelError as error:
+            told = str(error).removeprefix("click models: ")
+            premises[market] = f"whether examination depends on position alone is unknown: {told}"
+    return replace(biases, premises=premises)
 
 
 def _model_names(settings: Settings) -> list[str]:
@@ -230,10 +252,7 @@ def measure_strata(
     rule: str,
     scores: Scores | None = None,
 ) -> Strata:
-    """Compute the metrics of the lists whose results all have a grade, for every judge and depth.
-
-    `formed` has all sessions of the log, by market.
-    """
+    """Compute metrics of fully graded lists by judge and depth; `formed` has all sessions by market."""
     fitting, names = split.fitting_sessions, _model_names(settings)
     strata = [(judge, depth) for judge in graded.judges or (EVERY,) for depth in settings.depth]
     measured = Strata([], [], [])

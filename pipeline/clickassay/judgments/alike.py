@@ -19,15 +19,11 @@ _MOST_OF_ONE = 50
 
 
 def groups_of_queries(judged: pl.DataFrame) -> pl.DataFrame:
-    """Return the group of each query that is alike to another one.
+    """Return query, group (its first query by code point), sorted, of queries alike to another one.
 
-    A group has all queries that are alike to one of it, also by way of others. Pairs are looked for by the
-    rarest results of each query: two sets that share 0.6 of all have one of these in common.
-
+    A group has all queries that are alike, also by way of others. Pairs are looked for by the rarest results
+    of each: two sets that share 0.6 of all have one of these in common.
     judged: query, url: judged results, also repeatedly.
-
-    Returns query, group (its first query by code point), sorted by query; one row for each query of a group
-    of two or more.
     """
     rows = judged.select("query", "url").drop_nulls().unique()
     rows = rows.filter(pl.len().over("query") >= FEWEST)

@@ -1,7 +1,7 @@
 """Clicks weighted by the inverse of examination (IPS): which results are clicked, wherever they stand."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -32,6 +32,8 @@ class Biases:
     """
 
     by_market: Mapping[str, Mapping[str, PositionBias]]
+    # By market: why examination may depend on more than the position; None where it does not.
+    premises: Mapping[str, str | None] = field(default_factory=dict)
 
     def needed(self, market: str, parities: Iterable[int]) -> dict[int, PositionBias | None]:
         """Return for the folds 2 i and 2 i + 1 what the clicks of the other users tell."""
@@ -47,30 +49,22 @@ def position_biases(lists: Iterable[LogLists], depth: int) -> Biases:
         for half, users in zip(HALVES, user_halves(), strict=True):
             own = patterns.filter(users)
             clicked = part.configurations.join(own, on="configuration_id", how="semi")
-            for (market,), shown in (
-                clicked.sort("configuration_id").partition_by("market", as_dict=True).items()
-            ):
+            by_market = clicked.sort("configuration_id").partition_by("market", as_dict=True)
+            for (market,), shown in by_market.items():
                 found.setdefault(market, {})[half] = position_bias(click_log(shown, own, depth=depth))
     return Biases(found)
 
 
 def bias_table(biases: Biases | None) -> pl.DataFrame:
     """Return the rows of `contracts.clicks.POSITION_BIAS`."""
+    if biases is None:
+        return POSITION_BIAS.empty()
     rows = [
-        (
-            market,
-            half,
-            place + 1,
-            theta,
-            error,
-            bias.pairs,
-            bias.queries,
-            bias.sessions,
-            bias.missing(place + 1),
-        )
-        for market, halves in ({} if biases is None else biases.by_market).items()
+        (market, half, place, theta, error, bias.pairs, bias.queries, bias.sessions, why)
+        for market, halves in biases.by_market.items()
         for half, bias in halves.items()
-        for place, (theta, error) in enumerate(zip(bias.examination, bias.errors, strict=True))
+        for place, (theta, error) in enumerate(zip(bias.examination, bias.errors, strict=True), 1)
+        for why in [bias.missing(place) or biases.premises.get(market)]
     ]
     schema = {column.name: column.dtype for column in POSITION_BIAS.columns}
     return POSITION_BIAS.canonical(pl.DataFrame(rows, schema=schema, orient="row").fill_nan(None))
@@ -111,7 +105,7 @@ def _ips_of_market(judged: JudgedConfigurations, biases: Biases, market: str, de
     index, parities, masks, sessions = (rows[name].to_numpy().astype(np.int64) for name in rows.columns)
     needed = biases.needed(market, np.unique(parities).tolist())
     missing = {parity: ONE_HALF if bias is None else bias.missing(depth) for parity, bias in needed.items()}
-    reason = next((why for why in missing.values() if why is not None), None)
+    reason = next((why for why in (*missing.values(), biases.premises.get(market)) if why is not None), None)
     if reason is not None:
         return EstimatedClicks(np.zeros(size), np.full(size, np.nan), np.zeros((size, 0, 2)), reason)
     logs = np.zeros((2, depth))
@@ -129,9 +123,8 @@ def _ips_of_market(judged: JudgedConfigurations, biases: Biases, market: str, de
     squares = np.bincount(index, sessions * (values - means[index]) ** 2, size)
     with np.errstate(invalid="ignore", divide="ignore"):
         variances = np.where(totals > 1, squares / (totals - 1), np.nan)
-    rates = np.zeros(
-        (size, 2, depth)
-    )  # clicks of the users of even folds and of odd folds, a session of either
+    # clicks of the users of even folds and of odd folds, a session of either
+    rates = np.zeros((size, 2, depth))
     np.add.at(rates, (index, parities), clicks * sessions[:, None])
     rates /= totals[:, None, None]
     shifted = np.empty((size, len(moves), 2))

@@ -15,15 +15,11 @@ from clickassay.patterns.digests import configuration_ids
 from clickassay.patterns.lists import LogLists, NumberedResults
 from clickassay.patterns.sums import WordLayout, counted, packed_days, unpacked_days
 
-# ---- results of lists ------------------------------------------------------------------------------
-
 
 def results_shown(lists: pl.DataFrame, deepest: int) -> pl.DataFrame:
-    """Return one row per result down to `deepest`: a list without results has none.
+    """Return one row per result down to `deepest`, none of an empty list.
 
-    lists: with a column `results`; the other columns stay.
-
-    Returns `list` (row of `lists`, from 0), the other columns, `url`, and `place` (from 0).
+    The row of `lists` (from 0), its columns but `results`, `url`, and `place` (from 0).
     """
     cut = pl.col("results").list.head(deepest)
     rows = lists.with_row_index("list").with_columns(url=cut, place=pl.int_ranges(cut.list.len()))
@@ -58,12 +54,9 @@ def rows_of_judge(lists: LogLists, judgments: Judgments, judge: str) -> Integers
 def rows_of_numbers(
     lists: pl.DataFrame, results: NumberedResults, grades: pl.DataFrame, on: tuple[str, ...]
 ) -> Integers:
-    """Return the (results + 1,) row of `grades` of each result by number; -1 without a grade.
+    """Return the (results + 1,) row of `grades` of each result by number; -1 without a grade, and at the end.
 
-    The last is -1, so that the number -1 has no grade either.
-
-    grades: one row per result of a query: the columns `on` and `url`.
-    on: columns that identify a query, as in `Judgments.query_key`.
+    on: columns that identify a query, as in `Judgments.query_key`; grades have `url` too, each once.
     """
     rows = grades.select(*on, "url", pl.int_range(pl.len(), dtype=pl.Int64).alias("row"))
     rows_of_results = named_results(lists, results, on).join(
@@ -78,11 +71,9 @@ def named_results(lists: pl.DataFrame, results: NumberedResults, on: tuple[str, 
 
 
 def judged_pool(lists: pl.DataFrame, judged: pl.DataFrame, max_grade: int) -> NDArray[np.int64]:
-    """Count the judged results of each list's query by grade.
+    """Return (N, max_grade + 1) numbers of judged results of each list's query by grade.
 
-    judged: rows (query, perhaps market, grade, len): how many results of a query have a grade.
-
-    Returns (N, max_grade + 1) counts.
+    judged: rows (query, perhaps market, grade, len).
     """
     on = [name for name in ("market", "query") if name in judged.columns]
     runs = lists.select(run=pl.struct(on).rle_id())["run"]

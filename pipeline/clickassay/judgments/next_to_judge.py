@@ -34,14 +34,11 @@ def next_judgments(
     results without a judgment are to be judged. Its effect on intervals assumes that queries differ in their
     sessions alone: then the squared width is proportional to sum w^2 / (sum w)^2 over judged queries, w being
     sessions. So a query with very many sessions widens them.
-
-    table: lists of the log; its most frequent queries are among them.
-    judgments: filled rows are ignored.
+    table, judgments: lists of the log, with its most frequent queries; filled rows are ignored.
     formed: all sessions by market, for coverage.
-    in_other_form: (query, url) of the log that are judged, but spelled otherwise there; a null url stands for
-      all. Lists that show one are to be mended, not judged; None = there is none.
-
-    Returns rows of `contracts.judgments.NEXT_JUDGMENTS`, at most `MAX_QUERIES` for each market and goal.
+    in_other_form: (query, url) of the log that are judged, but spelled otherwise (url null = all): lists that
+      show one are to be mended, not judged.
+    Returns NEXT_JUDGMENTS, at most `MAX_QUERIES` for each market and goal.
     """
     # One row per long enough list, cut to the depth: q is the number of its query, row the first
     # configuration that it was cut from. Those of a query are in the order of sessions, most first, then ids.
@@ -164,9 +161,6 @@ def _rank_queries(wanted: pl.DataFrame, own: pl.DataFrame, every: int) -> pl.Dat
     return pl.concat(ranked)
 
 
-# ---- too few judgments -----------------------------------------------------------------------------
-
-
 MOST_NAMED = 5
 """Queries that the message names; the table has `MAX_QUERIES`."""
 
@@ -206,15 +200,10 @@ def without_judgments(
     judge: str,
     is_misread: bool,
 ) -> tuple[str, ...]:
-    """Return the lines of one screen for a run with `no_correlation`.
+    """Return at most 24 lines for a run with `no_correlation`; none if judgments are not what is missing.
 
-    frames: Tables of the run; `statistics`, `funnel` and `next_judgments` are read.
-    judge: the judge of the largest sample of the run.
-    is_misread: whether something is wrong with the log or the judgments: then it would mislead to say what to
-      judge.
-
-    Returns lines, at most 24; none if lists are fully judged, and all of them: judgments are not what is
-    missing.
+    frames: tables of the run; `statistics`, `funnel` and `next_judgments` are read.
+    judge, is_misread: of the largest sample; whether log or judgments are wrong: what to judge would mislead.
     """
     deepest, on = max(settings.depth), (*graded.query_key, "url")
     results = results_shown(lists.configurations.select("market", "query", "results", "sessions"), deepest)

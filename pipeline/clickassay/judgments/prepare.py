@@ -70,8 +70,6 @@ def prepare_judgments(
 ) -> Judgments:
     """Check grades, normalise queries and URLs, resolve conflicts, keep the queries of the log.
 
-    rows: columns query, url, grade (any type), judge, market, as read.
-
     Raises JudgmentError if a grade is off the scale, or grades of one (judge, query, url) differ and no rule
     is chosen; InputError if too many rows hold nulls.
     """
@@ -108,10 +106,7 @@ def prepare_judgments(
 
 
 def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Settings) -> None:
-    """Refuse rows with more markets or judges than may be: the column is probably something else.
-
-    Raises InputError: with the column, the number of its values, and some of them.
-    """
+    """Refuse too many markets or judges: the column is something else; InputError shows some values."""
     names = [name for name in ("market", "judge") if name in rows.lazy().collect_schema()]
     for name in names:
         values = rows.lazy().select(pl.col(name).unique()).collect()[name].drop_nulls().sort()
@@ -125,10 +120,7 @@ def check_labels(what: str, rows: pl.DataFrame | pl.LazyFrame, settings: Setting
 
 
 def check_markets(markets: pl.Series) -> None:
-    """Refuse a log with a market that is called as all markets together are.
-
-    Raises InputError if there is another market too.
-    """
+    """Refuse a log with other markets beside one that is called as all together are (InputError)."""
     if EVERY in markets and markets.n_unique() > 1:
         raise InputError(
             f"searches: a market is called '{EVERY}', which means all markets combined; rename this market"
@@ -136,10 +128,7 @@ def check_markets(markets: pl.Series) -> None:
 
 
 def judged_queries(rows: pl.DataFrame, *, by_market: bool) -> pl.DataFrame:
-    """Return the queries that rows of judgments name, in normal form, each once.
-
-    Returns market (null = every market, where judgments have no markets), query.
-    """
+    """Return the queries that judgments name, normalised, each once: market (null = every), query."""
     named = rows.select("market", "query").drop_nulls().unique()
     normal = _map_values(named, "query", _odd(named["query"], QUERY_MAY_BE_UNNORMALISED), normalise_query)
     market = pl.col("market") if by_market else pl.lit(None, dtype=pl.String).alias("market")
@@ -260,10 +249,7 @@ def _refuse_conflicts(rows: pl.DataFrame) -> None:
 
 
 def queries_to_keep(judgments: WholeInput | None, settings: Settings) -> pl.DataFrame | None:
-    """Return the queries with judgments (market, null = every market; query) if only they are to be kept.
-
-    Raises SettingsError if only they are to be kept and there are no judgments.
-    """
+    """Return judged queries (market, null = every; query) if only they are kept; SettingsError if none."""
     if not settings.only_judged:
         return None
     if judgments is None:

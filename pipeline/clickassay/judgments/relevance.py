@@ -1,7 +1,4 @@
-"""Judgments that are made of clicks: how relevant results are, and the grade that this is.
-
-Those that are made of the clicks of the same log are refused: they would be held against themselves.
-"""
+"""Judgments that are made of clicks, which are refused where they are held against the same clicks."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -33,12 +30,9 @@ Estimate = Callable[[ClickLog], Floats]
 
 
 def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-model") -> Estimate:
-    """Return what estimates the (D,) relevance of the documents of a log.
+    """Return what estimates the (D,) relevance of the documents of a log, by a click model or COEC.
 
-    model, pseudo_count: a name in `click_models.catalogue`, or COEC; what click models take.
-
-    Raises ClickModelError, SettingsError if there is no model of the name, or it has no relevance of a
-    result.
+    Raises ClickModelError, SettingsError if there is no such model, or it has no relevance.
     """
     if model.upper() == COEC:
         return clicks_over_expected
@@ -51,10 +45,7 @@ def relevance_by(model: str, pseudo_count: float, *, option: str = "--click-mode
 
 
 def clicks_over_expected(log: ClickLog) -> Floats:
-    """Return (D,) clicks of each document over the clicks that its positions have on average; NaN if unseen.
-
-    A position of a market has the share of its sessions, with a result there, that click it.
-    """
+    """Return (D,) clicks over the clicks that positions (of a market, with a result) have; NaN if unseen."""
     sessions, clicks = log.by_list()
     market = log.documents["market"].rank("dense").to_numpy().astype(np.int64)[log.lists[:, 0]] - 1
     shape = int(market.max()) + 1, log.depth
@@ -85,10 +76,7 @@ def grades_of(relevance: Floats, cuts: Floats | None) -> pl.Series:
 
 
 def check_click_judge(model: str) -> Estimate:
-    """Return what estimates relevance for the judge that a click model makes.
-
-    Raises SettingsError if there is no such model, or its values are no grades.
-    """
+    """Return what estimates relevance for the judge of a click model; SettingsError if it gives no grades."""
     if model.strip().upper() == COEC:
         raise SettingsError(
             "--click-judge COEC: COEC has no scale of grades; use DBN or PBM, or compute judgments from "
@@ -107,15 +95,12 @@ def clicks_on_judged(fitting: LogLists, judgments: Judgments, *, depth: int) -> 
 
 
 def with_click_judge(graded: Judgments, fitting: LogLists, settings: Settings) -> tuple[Judgments, Judgments]:
-    """Return judgments with a name for their judge, and with a further judge that is made of clicks.
+    """Return judgments with their judge named, and those of a further judge made of clicks (`click_judge`).
 
     It grades the results of queries that any judge judged.
-
     fitting: sessions of users whose clicks evaluate nothing.
-    settings: the model (`click_judge`), the depth that it looks at, and the highest grade.
-
-    Raises JudgmentError, SettingsError, ClickModelError if a judge has the name of the new judge, the model
-    gives no grades, or nothing was clicked.
+    Raises JudgmentError, SettingsError, ClickModelError if a judge has its name, the model gives no grades,
+    or nothing was clicked.
     """
     model = settings.click_judge or ""
     estimate = check_click_judge(model)
@@ -151,12 +136,7 @@ looked at further down than here.
 
 
 def refuse_own_clicks(rows: pl.DataFrame, lists: Iterable[LogLists | None], *, normalise_urls: bool) -> None:
-    """Refuse judgments whose results have just the sessions and the clicks that this log has of them.
-
-    rows: judgments as read; without `COUNTS` nothing is checked.
-
-    Raises JudgmentError if more than `LEAST_SHARE` of the results that can be compared have both counts.
-    """
+    """Refuse (JudgmentError) judgments made of this log: more than `LEAST_SHARE` have its own `COUNTS`."""
     if any(name not in rows.columns or rows[name].dtype.is_nested() for name in COUNTS):
         return
     numbers = rows.with_columns(pl.col(*COUNTS).cast(pl.Int64, strict=False))  # of a CSV file they are text

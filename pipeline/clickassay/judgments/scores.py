@@ -41,10 +41,7 @@ class Scores:
     counts: Counter[tuple[str, str]]  # Rows by step and reason.
 
     def of_lists(self, lists: pl.DataFrame) -> Floats:
-        """Return the (n, S) scores of lists (configuration_id, market, query, results); NaN without one.
-
-        Raises NothingInCommonError if no list has a score.
-        """
+        """Return the (n, S) scores of lists, NaN without one; NothingInCommonError if no list has any."""
         keys = self._keys(lists)
         wide = self.rows.pivot("name", index="key", values="value")
         joined = pl.DataFrame({"key": keys}).join(wide, on="key", how="left", maintain_order="left")
@@ -74,12 +71,9 @@ class Scores:
 def prepare_scores(
     rows: pl.DataFrame, settings: Settings, *, by_market: bool, deepest: int, unknown: int = 0
 ) -> Scores:
-    """Check scores and bring them to a value for each list and name.
+    """Check scores (see `of_searches`) and bring them to a value for each list, cut to `deepest`, and name.
 
-    rows: columns name, value, and configuration_id or query and results; perhaps market; see `of_searches`.
-    deepest: number of results that the pattern table keeps: lists are cut to it.
     unknown: further rows, of searches that the log does not have.
-
     Raises InputError, SettingsError if a name or too many values are no score, or nothing names the lists.
     """
     counts = Counter({("read", ""): rows.height + unknown, ("no list", _NO_SEARCH): unknown})
@@ -112,13 +106,8 @@ def prepare_scores(
 def of_searches(rows: pl.DataFrame, searches: pl.LazyFrame | None) -> tuple[pl.DataFrame, bool, int]:
     """Name the lists of scores that name searches: by market, query and results.
 
-    rows: as `prepare_scores` takes them, and search_id.
-    searches: the searches of the log; None = there is a pattern table only.
-
-    Returns the rows, whether they have the market of a search, and how many others name a search that the log
-    lacks.
-
-    Raises InputError if there is no log.
+    searches: the searches of the log; None = there is a pattern table only, which is an InputError.
+    Returns the rows, whether they have the market of a search, and how many others name an unknown search.
     """
     if "search_id" not in _filled(rows):
         return rows, False, 0

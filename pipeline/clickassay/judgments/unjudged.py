@@ -37,10 +37,7 @@ GradeRule = Callable[[pl.DataFrame], pl.Series]
 
 
 def fill_unjudged(judgments: Judgments, unjudged: pl.DataFrame, rule: GradeRule) -> Judgments:
-    """Return judgments in which unjudged results have grades too.
-
-    unjudged: rows (judge, market, query, url), as `unjudged_results` gives them.
-    """
+    """Return judgments with grades of unjudged results (judge, market, query, url) too."""
     grades = unjudged.with_columns(rule(unjudged).cast(pl.Int8).alias("grade"))
     return replace(judgments, filled=grades.select(judgments.grades.columns))
 
@@ -51,11 +48,7 @@ def constant_grade(grade: int) -> GradeRule:
 
 
 def unjudged_results(table: LogLists, judgments: Judgments, *, deepest: int) -> pl.DataFrame:
-    """Return the results down to `deepest` that a judge of their query has not judged.
-
-    Returns rows (judge, market, query, url), each once, sorted. Queries of which a judge has judged nothing
-    are left out.
-    """
+    """Return (judge, market, query, url), sorted, not judged down to `deepest` by a judge of the query."""
     market = "market" if judgments.by_market else pl.lit(EVERY).alias("market")
     lists = table.configurations.select(market, "query", "results")
     shown = results_shown(lists, deepest).select("market", "query", "url").unique()
@@ -69,13 +62,10 @@ def hot_deck_from_clicks(
 ) -> GradeRule:
     """Return the rule `model`: grades drawn from judged results with similar clicks.
 
-    fitting: sessions of users whose clicks are used for nothing else.
-    deepest: positions of a list that the click model (DBN) looks at.
+    fitting, deepest: sessions used for nothing else, and positions that the click model (DBN) looks at.
     rng: draws the donor of each grade among the `NEIGHBOURS` judged results of the same judge that are
-      nearest in log-odds of attraction and relevance, and logarithm of impressions.
-
-    Results that those users were never shown get the grade of any judged result.
-
+      nearest in log-odds of attraction and relevance, and logarithm of impressions; among all judged results
+      of the judge, if those users were never shown it.
     Raises JudgmentError if a judge has fewer than `MIN_DONORS` judged results that were shown.
     """
     log = clicks_on_judged(fitting, judgments, depth=deepest)

@@ -36,8 +36,8 @@ class Assignments:
     are in none of them.
     """
 
-    # user_id, experiment, variant, since_ms, until_ms: assignments, of one variant of a test for each user,
-    # whose times do not overlap; without rows where searches say the arm (`is_by_search`).
+    # user_id, experiment, variant (both categories), since_ms, until_ms: assignments, of one variant of a
+    # test for each user, whose times do not overlap; without rows where searches say the arm.
     by_user: pl.DataFrame
     is_by_search: bool
     in_two: pl.DataFrame  # user_id, experiment, variant: of users of several variants, each of them.
@@ -70,16 +70,13 @@ def counted_assignments(funnel: pl.DataFrame, assignments: Assignments | None) -
 
 
 def check_controls(given: WholeInput | None, searches: object, settings: Settings) -> None:
-    """Check before a log is read that the control of each of its A/B tests is known.
-
-    Raises SettingsError if one is not known, or variants that are declared are not there.
-    """
+    """Check, before reading, the controls and declared variants of A/B tests (SettingsError)."""
     rows = given.rows.lazy() if given is not None else getattr(searches, "frame", None)
     if given is None and "variant" not in getattr(searches, "columns", ()):
         return
     if isinstance(rows, pl.LazyFrame):
         arms = rows.select(_TEST).filter(*(pl.col(name) != "" for name in _TEST)).unique()
-        every = arms.collect(engine="streaming").sort(_TEST)
+        every = arms.collect(engine="streaming").cast(pl.String).sort(_TEST)
         _check_number(every)
         by_test = every.partition_by("experiment", as_dict=True)
         for (name,), own in by_test.items():
@@ -90,11 +87,7 @@ def check_controls(given: WholeInput | None, searches: object, settings: Setting
 def prepare_assignments(given: WholeInput | None, searches: object, settings: Settings) -> Assignments | None:
     """Return the assignments of a log; None where neither a table nor a column `variant` says any.
 
-    given: the table of assignments, if there is one.
-    searches: the half of the log.
-
-    Raises InputError if both say it, the log is not on this machine, there are too many arms, or too many
-    rows are unusable.
+    Raises InputError if both say it, the log is not on this machine, or there are too many arms or bad rows.
     """
     if given is not None and not settings.reads_tests:
         raise InputError(f"--test {NONE} ignores A/B tests, and there is a table of assignments; remove one")
@@ -174,19 +167,21 @@ def _by_table(given: WholeInput, searches: LocalHalf, settings: Settings) -> Ass
     users = searches.frame.select("user_id").drop_nulls().unique()
     known = rows.lazy().join(users, on="user_id", how="semi").collect(engine="streaming")
     counts["unmatched", "user without a search"] = rows.height - known.height
+    rows = known if known.height == rows.height else rows  # one copy is enough of what is large
     # most users have one row of a test: only the others are looked at, which takes time
-    user_and_test = pl.col("user_id").hash(1) ^ pl.col("experiment").hash(2)
-    is_again = known.select(user_and_test.is_duplicated()).to_series()
+    user_and_test = known.select(pl.col("user_id").hash(1) ^ pl.col("experiment").hash(2)).to_series()
+    has_again = user_and_test.n_unique() < known.height
+    is_again = user_and_test.is_duplicated() if has_again else pl.repeat(False, known.height, eager=True)
     again = known.filter(is_again)
     in_two = _of_several(again)
     one = again.join(in_two, on=["user_id", "experiment"], how="anti")
     counts["left out", "user in several variants"] = again.height - one.height
     counts["kept", ""] = known.height - again.height + one.height
     return Assignments(
-        by_user=pl.concat([known.filter(~is_again), _merged(one)]),
+        by_user=pl.concat([known.filter(~is_again), _merged(one)]) if has_again else known,
         is_by_search=False,
-        in_two=in_two,
-        arms=rows.select(_TEST).unique().sort(_TEST),
+        in_two=in_two.cast({pl.Categorical: pl.String}),
+        arms=rows.select(_TEST).unique().cast(pl.String).sort(_TEST),
         spans=ends_of_tests(settings.tests),
         given=rows,
         counts=+counts,
@@ -217,7 +212,7 @@ def _checked(
         if first is None and wrong.height:
             first = wrong.select("given", "variant").row(0)
         reasons[reason] = wrong.height
-        named = named.filter(is_usable)
+        named = named.filter(is_usable) if wrong.height else named
     counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
     try:
         check_rejected("assignments", reasons, counts["read", ""], settings.max_rejected)

@@ -111,12 +111,10 @@ def cut_log(
     batch_rows: int,
     start_ms: int | None = None,
 ) -> tuple[Window, ...]:
-    """Cut a log into windows in order of time, at least one.
+    """Cut a log into windows in order of time, at least one, from `start_ms`, None = all that is there.
 
-    candidates: times at which a window may begin (ms).
-    batch_rows: searches that a window holds at least, but for the last; 1 = cut at every candidate. Above 1,
-      a cut because of which many rows would be read twice is not made.
-    start_ms: where the first window begins; None = with all that is there.
+    candidates, batch_rows: times (ms) where one may begin; its fewest searches, but for the last. 1 = all are
+      cuts; else none because of which many rows would be read twice.
     """
 
     def before(time_ms: int | None) -> int:
@@ -159,10 +157,7 @@ def _touching(chunks: Iterable[FileChunk], start: int | None, end: int | None) -
 
 
 def rows_of_batch(settings: Settings, searches: int) -> int | None:
-    """Return how many of a log's searches a batch is to hold; None when days or files decide.
-
-    Raises SettingsError if the memory limit is too small for the array engine.
-    """
+    """Return a batch's searches, None for days or files; SettingsError if memory is too little."""
     limit, within = settings.memory_limit_bytes, BATCH_ROWS
     if limit is not None and settings.engine == "arrays":
         threads = MEMORY_BYTES_PER_THREAD * max(0, threads_of(settings) - 2)
@@ -209,10 +204,7 @@ def warn_if_unsorted(windows: tuple[Window, ...], settings: Settings, progress: 
 
 
 def order_warning(windows: Sequence[Window], batch_rows: int | None) -> str | None:
-    """Return why a batch is much larger than it should be, and what it needs; None if none is.
-
-    batch_rows: searches that a batch is to hold; None when it is cut by days or files.
-    """
+    """Return why a batch is much larger than `batch_rows` (None: days or files), and what it needs."""
     if not windows or batch_rows is None:
         return None
     window = max(windows, key=lambda window: window.rows)
@@ -258,14 +250,10 @@ def _place_of(chunk: FileChunk) -> str:
 
 
 def refuse_lone_last(log: Log[H], chunks: tuple[FileChunk, ...], end_ms: int) -> None:
-    """Refuse searches of which the last comes more than a day after the last but one.
+    """Refuse searches (in `chunks`) of which the last comes over a day after the last but one.
 
-    That is a wrong clock, which would close a store to what comes before it.
-
-    chunks: chunks of the searches, with their usable times.
-    end_ms: the first time that is too late to be usable.
-
-    Raises InputError if that is so; the message names the file and the search.
+    That is a wrong clock, which would close a store to what comes before it. Times from `end_ms` on are
+    unusable. The InputError names the file and the search.
     """
     timed = sorted(
         (chunk for chunk in chunks if chunk.last_ms is not None), key=lambda chunk: -(chunk.last_ms or 0)
@@ -317,10 +305,7 @@ def is_within(times: tuple[int | None, int | None, bool], time: Any, literal: Ca
 def window_spans(
     chunks: Sequence[FileChunk], window: Window, rows_of_file: Callable[[str], int]
 ) -> tuple[Span, ...]:
-    """Return the rows of a window as few spans: files that lie wholly in it are one.
-
-    rows_of_file: gives the number of all rows of a file, of row groups outside the window too.
-    """
+    """Return the rows of a window as few spans: files in it are one, of `rows_of_file` rows."""
     inside: dict[str, int] = {}
     for chunk in chunks:
         if is_inside(chunk, window):
@@ -344,8 +329,7 @@ def is_inside(chunk: FileChunk, window: Window) -> bool:
 def rows_in_window(chunk: FileChunk, window: Window) -> tuple[int | None, int | None, bool]:
     """Return which rows of a chunk that spans a cut lie in a window.
 
-    Returns first time, and first time after it (ms; None = without limit), and whether rows without a time
-    do: they belong to the first window.
+    First time and first after it (ms; None = no limit); whether rows without a time do: only in the first.
     """
     first, last, start, end = chunk.first_ms, chunk.last_ms, window.start_ms, window.end_ms
     is_cut_before = start is not None and first is not None and first < start

@@ -57,7 +57,6 @@ _KEPT_FILES = 2  # tables of closed and of open sessions; what is carried over f
 class DuckDBEngine:
     """A `SqlEngine` on DuckDB; tables between them lie in memory, or in `folder` beyond the memory limit.
 
-    folder: empty folder for spilled rows and for tables that are fetched; the caller removes it.
     threads, memory_limit: memory in bytes. None = all cores; 3 GB, or 80% of RAM if that is less.
     """
 
@@ -132,10 +131,7 @@ class DuckDBEngine:
             return not self._connection.table(name).limit(1).fetchall()
 
     def fetch(self, *steps: str, **values: Value) -> list[pl.LazyFrame]:
-        """Return the rows of steps in their order, each in a file.
-
-        Of a step that is fetched again and again, for batch after batch, the last two files are there.
-        """
+        """Return steps' rows in order, a file each; the last two files of a step are there."""
         places = []
         for step in steps:
             name = step.rpartition("/")[2]
@@ -337,9 +333,8 @@ def write_duckdb_patterns(
     info: dict[str, Any],
     progress: Progress = silent,
 ) -> None:
-    """Write the pattern table of a log on DuckDB; it need not fit into memory.
+    """Write a log's pattern table, which need not fit into memory, on DuckDB, and spilled rows, to `folder`.
 
-    folder: empty folder for the table, and for spilled rows.
     info: settings and versions of the table; inputs are added.
     """
     watch = watched(log.searches, log.clicks, progress=progress)

@@ -170,10 +170,7 @@ def _windows(
 
 
 def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | None:
-    """Return outcomes, also of earlier runs where their sessions are still open in the store.
-
-    Raises InputError if an outcome has another kind than in an earlier run.
-    """
+    """Return outcomes, also earlier ones of open sessions; InputError if one had another kind then."""
     before, now = store.outcome_kinds(), {} if outcomes is None else outcomes.kinds
     name = next((name for name, kind in now.items() if before.get(name, kind) != kind), None)
     if name is not None:
@@ -189,10 +186,7 @@ def with_carried(outcomes: Outcomes | None, store: PatternStore) -> Outcomes | N
 
 
 def with_known(assignments: Assignments | None, store: PatternStore, run: int) -> Assignments | None:
-    """Return the assignments of a run that begins with batch `run`, with what earlier runs have left.
-
-    Raises RejectedRowsError if one begins before what the store has closed, and no earlier run knew it.
-    """
+    """Return assignments with those that earlier runs left; RejectedRowsError if one begins too early."""
     before = [batch for batch in store.batches() if batch.info["run"] < run]
     if assignments is None or not before:
         return assignments
@@ -213,10 +207,7 @@ def with_known(assignments: Assignments | None, store: PatternStore, run: int) -
 
 
 class JoinedOutcomes:
-    """Follows what becomes of the outcomes that a run into a store brings.
-
-    Raises RejectedRowsError if too many are late: of searches that an earlier run has counted already.
-    """
+    """Follows outcomes that a run brings; RejectedRowsError if too many are of searches counted before."""
 
     def __init__(self, outcomes: Outcomes | None, store: PatternStore, run: int, settings: Settings) -> None:
         self._outcomes = outcomes
@@ -368,10 +359,7 @@ def _so_far(store: PatternStore) -> pl.DataFrame:
 
 
 def _watermark(store: PatternStore, plan: Plan[H], number: int, settings: Settings) -> tuple[int, bool]:
-    """Return the earliest time of rows of later batches, and whether the run ends with this batch.
-
-    Files of later runs are not known yet, so its last searches are held open for `late_minutes`.
-    """
+    """Return the earliest time of later batches, and whether the run ends: then late rows may come."""
     if number + 1 < len(plan.windows):
         start_ms = plan.windows[number + 1].start_ms
         return (END_MS if start_ms is None else start_ms), False
@@ -461,10 +449,7 @@ def _in_both(batch: StoredBatch, ids: Ids) -> Ids:
 
 
 def refuse_used(store: PatternStore, run: int, ids: NewIds) -> None:
-    """Refuse search ids that an earlier run used: clicks counted then could belong to either search.
-
-    Raises InputError if ids of the run that begins with batch `run` were used before.
-    """
+    """Refuse (InputError) ids that a run before the one of batch `run` used: clicks could be of either."""
     history = store.history()
     asked = [
         batch

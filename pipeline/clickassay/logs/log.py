@@ -18,10 +18,7 @@ from clickassay.logs.chunks import FileChunk, chunks_of, scan_rows
 
 
 class Half(Protocol):
-    """One half of a log, ``searches`` or ``clicks``, before its rows are read.
-
-    A file goes by the path that opens it.
-    """
+    """One half of a log, ``searches`` or ``clicks``, unread; a file goes by the path that opens it."""
 
     @property
     def what(self) -> str:
@@ -90,10 +87,7 @@ def carries_column(file: Path | None, name: str) -> bool:
 
 
 def joined_log(searches: H, clicks: H) -> Log[H]:
-    """Put both halves of a log together.
-
-    Raises InputError if clicks name neither URL nor position.
-    """
+    """Put both halves of a log together; InputError if clicks name neither URL nor position."""
     if not CLICKED & clicks.columns:
         has = sorted(clicks.columns)
         schema, rows = pl.Schema(dict.fromkeys(has, pl.String())), None

@@ -87,10 +87,8 @@ def prepare_outcomes(
 ) -> Outcomes | None:
     """Check the outcomes of a job and add them up by search; None where none are counted.
 
-    Values become whole thousandths: floor(1000 v + 0.5). `taken` are names that mean something else.
-
-    Raises InputError if a name cannot be the name of an outcome, there are too many, one has two kinds, or
-    too many rows are unusable.
+    Values become whole thousandths: floor(1000 v + 0.5). `taken` are names that mean something else. Raises
+    InputError for a bad name, too many, one with two kinds, or too many unusable rows.
     """
     if given is None and not settings.outcome:
         return None

@@ -17,9 +17,6 @@ from clickassay.metrics.editorial import EDITORIAL, PLAIN, Grades
 from clickassay.metrics.names import parse, without_aliases
 from clickassay.metrics.ranked import RANKED
 
-# ---- click models ----------------------------------------------------------------------------------
-
-
 CLICK_MODELS = "click_models"
 """Name of the array in `Metric.needs` that has the fitted models."""
 
@@ -65,10 +62,7 @@ BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 
 
 def report_measures(settings: Settings) -> tuple[Measure, ...]:
-    """Return the measures of reports.
-
-    EDITORIAL, AP and RR with one more grade relevant, BASELINES, and those that the settings `metric` and
-    `current` name.
+    """Return EDITORIAL, AP and RR with one more grade relevant, BASELINES, and what settings name.
 
     Raises SettingsError if a name is no metric, or the metric does not fit the scale or a depth of the run.
     """
@@ -89,10 +83,7 @@ def report_measures(settings: Settings) -> tuple[Measure, ...]:
 
 
 def named_measure(name: str) -> Measure:
-    """Return the measure of a name, in any letter case and with any of its aliases.
-
-    Raises SettingsError if it names no metric.
-    """
+    """Return the measure of a name or alias in any letter case; SettingsError if it names no metric."""
     return parse(without_aliases(name.strip(), METRICS), METRICS)
 
 

@@ -25,13 +25,10 @@ _PAIRS_AT_ONCE = 10_000_000
 
 
 def null_success(good: NDArray[np.int64], masks: Integers, sessions: Integers) -> Floats:
-    """Compute the SS that configurations would have if masks were drawn regardless of grades.
+    """Return (N,) SS, 0..1, that configurations would have if masks were drawn regardless of grades.
 
     good: (N,) masks of the positions with a good grade.
-    masks, sessions: (M,) click patterns of all configurations, in any order and perhaps repeated, and their
-      sessions.
-
-    Returns (N,) shares of the sessions with a click on a good position, 0..1.
+    masks, sessions: (M,) click patterns of all configurations, in any order, perhaps repeated.
     """
     distinct, place = np.unique(masks, return_inverse=True)
     weights = np.bincount(place, weights=sessions, minlength=len(distinct))
@@ -106,10 +103,7 @@ def plc(masks: Integers) -> Floats:
 
 
 def search_success(masks: Integers, good: Integers) -> Floats:
-    """SS = 1 if any clicked result is good.
-
-    masks, good: (M,) click masks, and masks of the positions whose grade is at least the success grade.
-    """
+    """SS = 1 if any clicked result is good; (M,) click masks, and masks of positions of a good grade."""
     return uctr(masks & good)
 
 
@@ -169,10 +163,7 @@ def is_click_metric(name: str) -> bool:
 
 
 def click_metric_named(text: str) -> str:
-    """Return a click metric by its name, in capitals or not; an outcome, or what may be one, by its own.
-
-    Raises SettingsError if it is none.
-    """
+    """Return a click metric by its name in any letter case, an outcome by its own; else SettingsError."""
     signal, name = signal_of(text), _plain(text.partition("(")[0].strip())
     if signal is not None:
         return signal_metric(name, " ".join(signal.split()).lower())
@@ -191,12 +182,7 @@ def click_metric_named(text: str) -> str:
 
 
 def named_click(text: str, signals: Collection[str], outcomes: Collection[str]) -> str:
-    """Return a click metric as it is written in full, given the signals and outcomes of a log.
-
-    The name of an action stands for its UCTR: the share of sessions that have it.
-
-    Raises SettingsError if it is none, or both an action and an outcome.
-    """
+    """Return a click metric in full, of an action its UCTR; SettingsError if it is none, or two."""
     name, is_outcome = click_metric_named(text), _OF_OUTCOME.fullmatch(text.strip()) is not None
     if is_click_metric(name):
         return name
@@ -224,9 +210,7 @@ def _plain(name: str) -> str:
 
 
 def counted_clicks(settings: Settings) -> tuple[str, ...]:
-    """Return the click metrics that the setting `click_metric` names: the headline one, then the others.
-
-    IPS is not among them: see `refuse_ips`. Nor is SS: it is made of the grades, as the metrics are.
+    """Return the click metrics of the setting, the headline one first; without IPS (see `refuse_ips`) and SS.
 
     Raises SettingsError if one is no click metric, IPS is first, SS stands alone, or less of one is better.
     """
@@ -251,10 +235,7 @@ def counted_clicks(settings: Settings) -> tuple[str, ...]:
 
 
 def refuse_ips(name: str) -> None:
-    """Refuse IPS where metrics are compared: where users stop at a good result, it prefers the worse order.
-
-    Raises SettingsError if it is IPS.
-    """
+    """Refuse to compare IPS (SettingsError): it prefers the worse order where users stop at a good result."""
     if name == IPS:
         raise SettingsError(
             "click metric IPS has no value within queries and no rank; name another click metric, such as "
@@ -458,16 +439,10 @@ def _added_up(
 
 
 def click_entropy(query: Integers, url: Integers, clicks: Integers, *, queries: int) -> Floats:
-    """Compute the entropy of the clicked URLs of each query.
+    """Return (Q,) entropies in bits of the clicked URLs of each query: sum p log2(1 / p), p = share of them.
 
-    H = sum over URLs of p log2(1 / p), p = the URL's share of the query's clicks. The rows may come in any
-    order, and the same (query, url) in several rows; the result is the same to the last bit.
-
-    query, url, clicks: (R,) index of the query (0..queries-1), any index of the URL, number of clicks (>= 0).
-    queries: Q, the number of queries.
-
-    Returns (Q,) entropies in bits, >= 0; 0 for a query without clicks or with clicks on one URL only.
-
+    Rows may come in any order and repeatedly; the result is the same to the last bit. 0 without clicks.
+    query, url, clicks: (R,) index of the query (0..queries-1), any index of the URL, clicks (>= 0).
     Raises PatternError if a number of clicks is negative or an index is out of range.
     """
     query, url, clicks = (np.asarray(column, dtype=np.int64) for column in (query, url, clicks))

@@ -30,11 +30,9 @@ def flag(text: str) -> bool:
 
 
 def numbers(text: str) -> tuple[float, ...]:
-    """Read numbers with blanks between them, as ``'0 0.1 0.4'``, in quotes or without.
+    """Read numbers with blanks between them, as ``'0 0.1 0.4'``, or a map as in ir_measures, ``{1:1,2:3}``.
 
-    A map as in ir_measures, ``{1:1,2:3}``, is read too: a grade that it leaves out is its own gain.
-
-    Raises ValueError if one of them is no number.
+    A grade that it leaves out is its own gain. Raises ValueError if one of them is no number.
     """
     if text.startswith("{") and text.endswith("}"):
         pairs = dict(piece.split(":") for piece in text[1:-1].split(","))
@@ -114,10 +112,9 @@ class Measure:
         return f"{self.metric.with_parameters or self.metric.name}({spelled}){cut}"
 
     def compute(self, arrays: Mapping[str, Any], settings: Settings) -> NDArray[np.float64]:
-        """Compute one value per row from `arrays`, with parameters from the name or the `settings`.
+        """Compute one value per row, with parameters from the name or the `settings`.
 
-        Raises MetricError if a value lies outside the declared range: then it is wrong, as of a list with a
-        result twice.
+        Raises MetricError beyond the declared range: then a value is wrong, as of a list with a result twice.
         """
         given = given_arguments(self, settings)
         values = self.metric.function(*(arrays[name] for name in self.metric.needs), **given)

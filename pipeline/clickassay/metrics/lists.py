@@ -135,13 +135,10 @@ class Block:
 
 
 def measure_values(measure: Measure, lists: Lists, settings: Settings) -> Floats:
-    """Return the (Q,) values of a measure, one for each query of the lists.
+    """Return the (Q,) values of a measure, with its rule on results without a grade, one for each query.
 
-    measure: with its rule on results without a grade: count as grade 0, left out, or count as another grade.
     settings: relevant_grade, max_grade and persistence, where the measure's name does not give them.
-
-    Raises SettingsError if the measure needs an input that was not given, or its gains do not cover the
-    grades; JudgmentError if a grade is above the scale of the measure.
+    Raises SettingsError if an input or a gain is missing; JudgmentError for a grade above the scale.
     """
     rules, given = dict(measure.rules), dict[str, Any](given_arguments(measure, settings))
     _check(measure, lists, given)

@@ -1,7 +1,4 @@
-"""Names of measures: one grammar, one catalogue for lists, the names of other tools as aliases.
-
-The grammar is the one of ir_measures.
-"""
+"""Names of measures: the grammar of ir_measures, one catalogue for lists, names of other tools as aliases."""
 
 import math
 import re
@@ -25,14 +22,11 @@ _BETWEEN_ARGUMENTS = re.compile(r",(?![^{]*\})")
 def parse(
     text: str, metrics: tuple[Metric, ...], *, deepest: int = MAX_DEPTH, rules: tuple[Parameter, ...] = ()
 ) -> Measure:
-    """Read a metric's name, e.g. ``AP(rel=2)@5`` or ``nDCG(dcg='exp-log2')@10``.
+    """Read a metric's name, e.g. ``AP(rel=2)@5`` or ``nDCG(dcg='exp-log2')@10``, in any letter case.
 
-    text: a name in the grammar of ir_measures, in capitals or not. ``@k`` must lie in 1..`deepest`. A
-      parameter that has its default is left out, so that names of the same measure are equal.
+    ``@k`` must lie in 1..`deepest`. A parameter with its default is left out: the same measures are equal.
     rules: parameters that every metric has besides its own.
-
-    Raises SettingsError if the name is not of this grammar, names a metric, parameter or value that is not
-    known, or two parameters that exclude each other.
+    Raises SettingsError if it is not of the grammar of ir_measures, or names what is not known or excluded.
     """
     spelled = text.strip()
     match = NAME.fullmatch(spelled)
@@ -131,10 +125,7 @@ _DOTTED = re.compile(r"([A-Za-z](?:\w*[A-Za-z])?)\.(\d[\d.]*(?:,\d[\d.]*)*)")
 
 
 def parse_measures(text: str) -> tuple[Measure, ...]:
-    """Read names of measures with blanks or commas between them, each once.
-
-    Raises SettingsError if one is unknown or spelled wrongly, or there is none.
-    """
+    """Read distinct measures between blanks or commas; SettingsError if one is unknown, or there is none."""
 
     def with_each_cut(dotted: re.Match[str]) -> str:
         """Return ``ndcg_cut_10 ndcg_cut_20`` of ``ndcg_cut.10,20``."""
@@ -148,10 +139,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
 
 
 def parse_measure(text: str) -> Measure:
-    """Read the name of one measure, e.g. ``nDCG@10``, ``AP(rel=2)`` or trec_eval's ``ndcg_cut_10``.
-
-    Raises SettingsError if it is unknown or spelled wrongly.
-    """
+    """Read a measure, e.g. ``nDCG@10``, ``AP(rel=2)`` or trec_eval's ``ndcg_cut_10``; else SettingsError."""
     return parse(without_aliases(text.strip(), MEASURES), MEASURES, deepest=DEEPEST, rules=RULES)
 
 
@@ -167,11 +155,7 @@ def other_names(metric: Metric) -> tuple[str, ...]:
 
 
 def listing() -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Return heads and rows, one for each measure.
-
-    A name of trec_eval takes a depth for K, a level of recall for L. Every measure also takes the parameters
-    of `RULES` and, where it is not of the whole list by nature, a depth after ``@``.
-    """
+    """Return heads and rows, one for each measure: every one takes `RULES`, and most a depth after ``@``."""
     rows: list[tuple[str, ...]] = []
     for metric in MEASURES:
         span = f"from {metric.low:g}" if math.isinf(metric.high) else f"{metric.low:g} to {metric.high:g}"
@@ -247,10 +231,7 @@ _FIRST = re.compile(r"[A-Za-z]\w*")
 
 
 def without_aliases(text: str, metrics: tuple[Metric, ...]) -> str:
-    """Return the name of a measure without aliases: ``MAP@5`` is ``AP(rel=1)@5``, in capitals or not.
-
-    Raises SettingsError if it is a name for which trec_eval has another measure.
-    """
+    """Return a name without aliases (``MAP@5``: ``AP(rel=1)@5``); SettingsError if trec_eval's differs."""
     if text in _OTHERS_OF_TREC:
         raise SettingsError(
             f"metric {text!r} is ambiguous, as trec_eval defines it differently: {_OTHERS_OF_TREC[text]}"

@@ -307,10 +307,8 @@ def measured_clicks(
 ) -> ClickValues:
     """Compute all click metrics of N configurations, of signals and outcomes too, and by fold of users.
 
-    patterns, signals: rows (n, fold, click_mask, sessions) of all sessions, sorted by the first three, and by
-      name of those with a signal.
-    outcomes: as `outcome_values` takes them, and fold; None = none.
-    good: (N,) masks of the positions whose grade is at least the success grade.
+    patterns, signals: rows (n, fold, click_mask, sessions), sorted; of all sessions, and by name of signals.
+    outcomes, good: as `outcome_values` takes them, and fold; (N,) masks of positions of a good grade.
     folds: how many folds of users are told apart; others are joined by number.
     """
 

@@ -38,8 +38,7 @@ class ArmTables:
     def at_depth(self, depth: int, ids: pl.DataFrame) -> "ArmTables":
         """Return the tables for the first results alone.
 
-        ids: configuration_id of the table, `cut` of its first `depth` results; those of shorter rankings, and
-          of those that are not looked at, are missing.
+        ids: configuration_id of the table, `cut` of its first `depth` results; of others none.
         """
         cut = self.patterns.join(ids, on="configuration_id").with_columns(configuration_id="cut").drop("cut")
         kept = (pl.col("signal") == CLICK) | (pl.col("click_mask") > 0)

@@ -107,10 +107,7 @@ ID_ROW_GROUP = 1 << 15
 
 
 def read_frame(file: Path, condition: pl.Expr | None = None) -> pl.DataFrame:
-    """Read a file of a store, or its rows that fulfil a condition.
-
-    Raises StoreError if it is missing or broken.
-    """
+    """Read the rows of a store's file that meet a condition; StoreError if it is missing or broken."""
     return _collected(file, lambda rows: rows if condition is None else rows.filter(condition))
 
 
@@ -149,10 +146,7 @@ def with_own_digest(info: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_record(file: Path) -> dict[str, Any]:
-    """Read the batch.json of a batch.
-
-    Raises StoreError if it is missing or broken.
-    """
+    """Read the batch.json of a batch; StoreError if it is missing or broken."""
     try:
         value = check_form(read_json(file), BatchRecord)
     except (OSError, DocumentError) as error:
@@ -163,11 +157,7 @@ def read_record(file: Path) -> dict[str, Any]:
 
 
 def broken(file: Path, error: Exception) -> StoreError:
-    """Return the error that names a missing or broken file and how to repair the store.
-
-    Raises MachineError if the file could not be read for a reason of the system: then nothing is to be
-    repaired.
-    """
+    """Return the error of a missing or broken file, with the repair; MachineError if it is the system's."""
     refuse_machine_fault(file, error)
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
     fault = "is missing" if isinstance(error, FileNotFoundError) else f"is broken: {reason}"
@@ -275,11 +265,7 @@ class KnownFiles:
         return self._by_path.get(path)
 
     def like(self, file: FileFingerprint) -> FileFingerprint | None:
-        """Return the known file of the same content; None if the file is new.
-
-        Raises InputError if all that is known of a file with the same size and ends is just these, and it is
-        gone.
-        """
+        """Return the known file of the same content, if any; InputError if its content is no longer known."""
         before = self.at(file.path)
         if before is not None and file.has_content_of(before):
             return before

@@ -42,12 +42,10 @@ class LogFunnel:
         shortened: int,
         merged: int,
     ) -> None:
-        """Count searches that are new in a batch.
+        """Count searches new in a batch: all, those rejected by reason, usable, and kept once each.
 
-        read, rejected, usable: all, those rejected by reason, and the others.
-        kept: usable rows that are no repeated delivery.
-        left_out, shortened, merged: of these, searches whose query is left out, searches whose list shows a
-          result again, and of the latter those of whose results the normal form of URLs makes fewer.
+        left_out, shortened, merged: of these, those whose query is left out, whose list shows a result again,
+          and of the latter whose results the normal form of URLs makes fewer.
         """
         _check_sum("searches", read, usable + sum(rejected.values()))
         self._closed["searches", "read", ""] += read
@@ -68,12 +66,9 @@ class LogFunnel:
         outcomes: Iterable[tuple[bool, bool, bool, bool, int]],
         orphan_clicks: pl.DataFrame,
     ) -> None:
-        """Count clicks of a batch.
+        """Count clicks of a batch: read now, or with an earlier one (carried); rejected by reason.
 
-        read, carried: clicks that are new in the batch, and clicks that were read with an earlier one.
-        rejected: new clicks by the reason for which they are unusable.
-        outcomes: (ambiguous, in time, of an open session, place of another result, clicks) of clicks whose
-          search is known.
+        outcomes: (ambiguous, in time, of an open session, place of another result, clicks), search known.
         orphan_clicks: search_id, is_open, clicks: clicks whose search is not known.
         """
         outcomes = list(outcomes)
@@ -132,10 +127,7 @@ class LogFunnel:
             (self._open if is_open else self._closed)["dwell times", step, ""] += clicks
 
     def count_positions(self, rows: Iterable[tuple[int | None, bool, bool, int]]) -> None:
-        """Count where clicks in time landed: (position, on first page, of open session, clicks).
-
-        The position is None where the list does not show the URL, 0 where the query is left out.
-        """
+        """Count (position, on first page, of open session, clicks): None = not listed, 0 = left out."""
         self._landed[True].clear()
         for position, on_first_page, is_open, clicks in rows:
             self._landed[is_open][position, on_first_page] += clicks
@@ -150,9 +142,8 @@ class LogFunnel:
     ) -> pl.DataFrame:
         """Return the funnel in its contract's form, without orphan clicks; steps without rows are omitted.
 
-        patterns: the pattern table of the same sessions: click_mask, sessions.
-        sessions: (market, query is kept, begins on a first page, sessions).
-        is_open: for sessions that may still grow, or for all others.
+        patterns, sessions: click_mask, sessions; market, query is kept, begins on a first page, sessions.
+          `is_open`: of those that may still grow, or of all others.
         """
         rows: Counter[tuple[str, str, int, str, str]] = Counter()
         for (source, step, reason), count in (self._open if is_open else self._closed).items():
@@ -197,10 +188,7 @@ def with_counts(funnel: pl.DataFrame, source: str, counts: Mapping[tuple[str, st
 
 
 def check_log(funnel: pl.DataFrame, max_rejected: float) -> None:
-    """Refuse a log that holds nothing, or is probably misread.
-
-    Raises InputError if no search is read or none is usable, or too many searches or clicks are rejected.
-    """
+    """Refuse (InputError) a log without a usable search, or with too many rejected searches or clicks."""
     for source in ("impressions", "searches", "teams", "clicks", "actions"):
         rows = funnel.filter(pl.col("source") == source, pl.col("depth") == 0)
         read = int(rows.filter(pl.col("step") == "read")["rows"].sum())
@@ -297,10 +285,7 @@ _HINTS = {
 
 
 def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: float) -> None:
-    """Stop when more than the share `limit` of the rows read is unusable.
-
-    Raises RejectedRowsError: naming the reasons with their counts, most frequent first.
-    """
+    """Stop if more than `limit` of rows is unusable; RejectedRowsError has reasons, most frequent first."""
     rejected = sum(reasons.values())
     if rejected <= limit * read:
         return

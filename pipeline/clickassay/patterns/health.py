@@ -35,11 +35,7 @@ class LogCounts:
         self._bits = np.zeros(USER_BUCKETS, np.int64)
 
     def add_searches(self, times_ms: Numbers, digests: Numbers) -> None:
-        """Count usable searches.
-
-        times_ms: (N,) ms since 1970, UTC, 0 or later.
-        digests: (N,) of their users, 0 or more.
-        """
+        """Count usable searches by (N,) times in ms since 1970, UTC, and digests of users; 0 or more."""
         minutes = times_ms // MINUTE_MS
         self._add_days(SEARCHES_BY_DAY, minutes // MINUTES)
         self._minutes += np.bincount(minutes % MINUTES, minlength=MINUTES)

@@ -42,11 +42,9 @@ def _hashed(texts: pl.Series) -> NDArray[np.uint64]:
 def number_results(
     results: pl.Series, query: Integers, fingerprints: Callable[[pl.Series], NDArray[np.uint64]] = _hashed
 ) -> NumberedResults:
-    """Give the results of lists numbers.
+    """Give results numbers, of lists (`query`: number of each list's query, from 0), best position first.
 
-    results: URLs of each list, best position first.
-    query: the number of each list's query, from 0.
-    fingerprints: 64 bits for each text. Where two URLs of a query share them, texts are put in order instead.
+    fingerprints: 64 bits for each text; where URLs of a query share them, texts are put in order.
     """
     lengths = results.list.len().to_numpy()
     lists = np.repeat(np.arange(len(lengths)), lengths)
@@ -72,10 +70,7 @@ def repeating(numbers: NDArray[np.int32]) -> Integers:
 
 
 def numbered(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], Integers]:
-    """Give distinct keys numbers, in their order.
-
-    Returns the number of each row, and of each number its first row.
-    """
+    """Give distinct keys numbers, in their order; return each row's number, and each number's first row."""
     sort = pl.arg_sort_by("key", maintain_order=True)
     order = pl.DataFrame({"key": keys}).select(sort).to_series().to_numpy().astype(np.int64)
     in_order = keys[order]
@@ -113,10 +108,7 @@ class LogLists:
 
     @cached_property
     def results(self) -> NumberedResults:
-        """Their results by number.
-
-        Raises PatternError if a list shows a result twice: in tables of older versions it may.
-        """
+        """Their results by number; PatternError if a list shows one twice: tables of older versions may."""
         numbered = number_results(self.configurations["results"], self.query)
         if len(lists := repeating(numbered.numbers)):
             raise PatternError(
@@ -153,9 +145,7 @@ def log_lists(
     """Return the lists of a pattern table by number.
 
     judged: market (null = every market), query: lists of these and of the `MOST_FREQUENT` queries of each
-      market are looked at, all others counted; None = all are looked at.
-    users: which patterns count, by fold; None = all do.
-
+      market are looked at, all others counted; None = all. `users`: which patterns count, by fold.
     Raises PatternError if configurations, queries and patterns do not belong together, or change meanwhile.
     """
     queries = pl.concat(staged.queries).select("market", "query")

@@ -25,12 +25,10 @@ class Place(Enum):
 
 
 def place_of(path: Path) -> Place:
-    """Return what a path is.
+    """Return what a path is; InputError if it cannot be one.
 
-    A run is recognised even if its database or its statistics were removed, and a pattern table if one of its
-    two large tables was: the error names the missing file when it is read.
-
-    Raises InputError if it cannot be a path.
+    A run without its database or statistics is still one, and a pattern table without one of its two large
+    tables: the error names the missing file when it is read.
     """
     check_path(path)
     if not path.is_dir():

@@ -71,10 +71,7 @@ def known_ids(search_ids: pl.Series, batches: Sequence[StoredBatch]) -> pl.Serie
 
 
 def ids_of_several_runs(batches: Sequence[StoredBatch]) -> list[tuple[int, int]]:
-    """Return for each run how many of its search ids an earlier run had used; runs without any are left out.
-
-    A run that grows a store compares its ids with all of the last days, but with older ones only a part.
-    """
+    """Return (run, number of its ids that earlier runs had): growing compares with older batches in part."""
     if len({batch.info["run"] for batch in batches}) < 2:
         return []
     total = sum(batch.rows("ids") for batch in batches)
@@ -98,10 +95,7 @@ FORMAT = 2
 
 
 class PatternStore:
-    """A folder of batches, in order of time.
-
-    Raises StoreError if the folder holds something else, or what it holds is broken.
-    """
+    """A folder of batches, in order of time; StoreError if it holds something else, or is broken."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -133,10 +127,7 @@ class PatternStore:
     def open_or_create(
         cls, folder: Path, settings: Mapping[str, Any], judged_queries: pl.DataFrame | None = None
     ) -> "PatternStore":
-        """Open a store, or create it; its settings must be the same as when it was created.
-
-        So must be the queries that it keeps, if it keeps only those with judgments.
-        """
+        """Open a store, or create it; it keeps the settings, and the queries, that it was made with."""
         digest = None if judged_queries is None else _rows_digest(judged_queries)
         settings = {**settings, "only_judged": digest is not None, "judged_queries": digest}
         if not (folder / STORE_FILE).exists():
@@ -175,10 +166,7 @@ class PatternStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from changing the store, and remove what a killed one left.
-
-        Raises StoreError if another process has it, or the disk is full while it is kept.
-        """
+        """Keep others from the store, and remove what a killed one left; StoreError if it is in use."""
         with locked_folder(self.folder):
             self._sweep()
             self._is_locked = True
@@ -195,10 +183,7 @@ class PatternStore:
                 drop_data(folder)
 
     def history(self) -> list[StoredBatch]:
-        """Return all batches ever published that were not undone, in order of time.
-
-        Also batches whose data were dropped: their files stay known.
-        """
+        """Return all batches ever published and not undone, in order of time, also dropped ones."""
         if self._listed is not None:
             return [*self._listed]
         folders = self._folders()
@@ -289,10 +274,7 @@ class PatternStore:
         return [FileFingerprint.recorded(file) for batch in of_run for file in batch.info["files"][what]]
 
     def forget_from(self, number: int) -> int:
-        """Undo batches from `number` on, so that their files count as new. Returns how many.
-
-        Raises StoreError if there is no batch of that number.
-        """
+        """Undo batches from `number` on, whose files are new then; StoreError if there is none such."""
         self._refuse_after_last(number)
         undone = [batch for batch in self._folders() if int(batch.name) >= number]
         for folder in reversed(undone):  # the last first: what is left is always the beginning of the store
@@ -303,10 +285,9 @@ class PatternStore:
         return len(undone)
 
     def forget_before(self, number: int) -> int:
-        """Drop the sessions of batches before `number` for good; their files stay known. Returns how many.
+        """Drop the sessions of batches before `number` for good, not their files; return how many.
 
-        Raises StoreError if there is no batch of that number: the last one stays, it holds the visits still
-        open.
+        Raises StoreError if there is no such batch: the last one stays, it holds the visits still open.
         """
         self._refuse_after_last(number)
         dropped = [batch for batch in self.batches() if batch.number < number]
@@ -335,12 +316,7 @@ class PatternStore:
         return [batch.number for batch in self.history() if OWN_DIGEST not in batch.info]
 
     def damage(self) -> list[str]:
-        """Compare every file with the digest it was published with, counts with their sums, ids of all runs.
-
-        So are the settings of the store, which its first batch has too.
-
-        Returns one line for each fault; none if all is as it was written.
-        """
+        """Compare files with digests, counts with sums, ids, settings; return a line for each fault."""
         kept_from = self.settings["forgotten_before"]
         faults = [
             fault

@@ -154,10 +154,7 @@ def dates(days: pl.Series) -> pl.Series:
 
 
 class Sums:
-    """Adds up counts by key.
-
-    layout: how their keys are packed.
-    """
+    """Adds up counts by key; `layout` says how keys are packed."""
 
     def __init__(self, layout: WordLayout) -> None:
         self.layout = layout

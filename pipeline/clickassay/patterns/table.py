@@ -43,10 +43,7 @@ def held_densely(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def give_back() -> None:
-    """Give back memory that the C library keeps for later: after many small arrays it is a lot.
-
-    Does nothing where the C library is not glibc.
-    """
+    """Give back memory that the C library (glibc, else nothing is done) keeps after many small arrays."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -234,12 +231,7 @@ def sum_by_key(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
 
 
 def check_judged(table: AnyTable[Any], judged: pl.DataFrame) -> None:
-    """Refuse judgments of queries that the stored table left out.
-
-    judged: market (null = every market), query: queries with judgments now.
-
-    Raises PatternError if one of them is not among those kept.
-    """
+    """Refuse (PatternError) judged queries (market, null = every; query) that the stored table left out."""
     kept = table.judged_queries
     if kept is None:
         return
@@ -255,10 +247,7 @@ def check_judged(table: AnyTable[Any], judged: pl.DataFrame) -> None:
 
 
 def check_depths(table: AnyTable[Any], depths: tuple[int, ...]) -> None:
-    """Refuse depths that the stored table does not reach.
-
-    Raises PatternError if a depth is deeper than the stored one.
-    """
+    """Refuse depths deeper than the stored table's (PatternError)."""
     if max(depths) > table.stored_depth:
         raise PatternError(
             f"the pattern table has {table.stored_depth} results per ranking, but depth {max(depths)} was "
@@ -287,18 +276,12 @@ def write_folder_tables(table: PatternTable | StagedTable, folder: Path) -> None
 
 
 def read_patterns(folder: Path) -> PatternTable:
-    """Read a stored pattern table.
-
-    Raises PatternError if the folder is not one, or a file of it is missing, broken or of another form.
-    """
+    """Read a stored pattern table; PatternError if the folder is none, or a file of it is broken."""
     return opened_patterns(folder).collected()
 
 
 def opened_patterns(folder: Path) -> StagedTable:
-    """Open a stored pattern table, as `read_patterns` reads it; its large files are read later.
-
-    Raises PatternError as there.
-    """
+    """Open a stored pattern table as `read_patterns` does; its large files are read later."""
     place = place_of(folder)
     if place is Place.RUN:
         raise PatternError(

@@ -14,19 +14,13 @@ from clickassay.findings.run import Run
 from clickassay.report.charts.overview import Overview
 from clickassay.report.glossary import linked, once_a_section, terms
 from clickassay.report.model import Figure, Section, ShownTests, briefly, folded_if_unreliable, shown_samples
+from clickassay.report.sections import log
 from clickassay.report.sections.classes import classes_section, frequency_section
 from clickassay.report.sections.comparisons import comparisons_section, within_section
 from clickassay.report.sections.context import command, conventions_section, provenance_section
 from clickassay.report.sections.correlations import baselines_section, correlations_section, good_section
 from clickassay.report.sections.influence import influence_section
 from clickassay.report.sections.judges import judges_sections
-from clickassay.report.sections.log import (
-    funnel_section,
-    health_section,
-    next_judgments_section,
-    statistics_section,
-    unjudged_sections,
-)
 from clickassay.report.sections.overview import (
     about,
     caveats,
@@ -46,14 +40,8 @@ from clickassay.report.sections.users import (
     position_bias_sections,
 )
 from clickassay.report.tables import ReportTable
+from clickassay.report.verdict import sentences
 from clickassay.report.verdict.decision import Advice, advise_run
-from clickassay.report.verdict.sentences import (
-    Finding,
-    named_rankings,
-    scale_sentences,
-    third_finding,
-    write_findings,
-)
 from clickassay.report.verdict.summary import SUMMARY_FILE, summary, summary_markdown
 from clickassay.report.writers.page import downloads, html_page, markdown_page, write_table_files, write_text
 
@@ -76,7 +64,7 @@ class Report:
     legend: tuple[tuple[str, str], ...]  # Marks of both pictures and their meanings: (style class, text).
     scale: tuple[str, ...]  # What its values are to be compared with.
     facts: tuple[tuple[str, str], ...]  # Clicks, size and health of the log: name and text.
-    findings: tuple[Finding, ...]  # The main findings, in words.
+    findings: tuple[sentences.Finding, ...]  # The main findings, in words.
     caveats: tuple[str, ...]  # Limits of the report.
     # main, record: Sections in view, and folded sections, for the record.
     main: tuple[Section, ...]
@@ -106,18 +94,15 @@ class Report:
 
 
 def build_report(run: Run, claims: Findings, tests: ShownTests | None = None) -> Report:
-    """Turn a run and its findings into sentences, tables and pictures, without writing anything.
-
-    tests: the A/B tests of its log; None = none are shown.
-    """
+    """Turn a run, its findings and A/B tests (None = not shown) into sentences, tables and pictures."""
     tests = tests or ShownTests()
-    ranking, health = claims.verdict.claims[0].ranking, (health_section(run),)
+    ranking, health = claims.verdict.claims[0].ranking, (log.health_section(run),)
     decision = advise_run(run, claims)
-    beside = named_rankings(claims)[1:]
+    beside = sentences.named_rankings(claims)[1:]
     picture = overview(run, ranking, beside) if ranking.competitors else None
     second = second_overview(run, claims)
     title = "Is it the same for every click metric, market, depth and judge?"
-    depends = Section("depends", title, third_finding(claims.depends).sentences)
+    depends = Section("depends", title, sentences.third_finding(claims.depends).sentences)
     decisive = (  # what a reader decides by: each with its main picture, and all else folded
         *(health if claims.health else ()),
         comparisons_section(run, claims),
@@ -130,12 +115,12 @@ def build_report(run: Run, claims: Findings, tests: ShownTests | None = None) ->
         *judges_sections(run),
         folded_if_unreliable(classes_section(run)),
         folded_if_unreliable(frequency_section(run)),
-        funnel_section(run),
-        *unjudged_sections(run),
-        next_judgments_section(run),
+        log.funnel_section(run),
+        *log.unjudged_sections(run),
+        log.next_judgments_section(run),
     )
     record = (  # the tables and figures of the paper, and how it was computed
-        statistics_section(run),
+        log.statistics_section(run),
         levels_section(run, claims.means),
         correlations_section(run),
         differences_section(run, claims),
@@ -154,23 +139,18 @@ def build_report(run: Run, claims: Findings, tests: ShownTests | None = None) ->
         about(run), decision.sentence, decision.scope, decision.paragraphs, decision.next_step,
         overview_figures(run, claims, picture), second_figure(claims, second),
         overview_legend([one for one in (picture, second) if one is not None]),
-        tuple(scale_sentences(run, claims)), facts(run, claims),
-        write_findings(claims), caveats(run), main, record,
+        tuple(sentences.scale_sentences(run, claims)), facts(run, claims),
+        sentences.write_findings(claims), caveats(run), main, record,
         command(run), run.labels.rule, shown_samples(run), claims, decision, picture,
         days=run.days, tests=tests, full=run.settings.full,
     )  # fmt: skip
 
 
 def write_report(run: Run, findings: Findings, folder: Path, tests: ShownTests | None = None) -> Report:
-    """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.*`` into `folder`.
+    """Write ``report.html``, ``report.md``, ``tables/*`` and ``summary.*`` into a folder; return it, cleaned.
 
-    run, findings: a run, and what `findings.draw` drew from it.
-    tests: as `build_report` takes them.
-    folder: an existing folder. Files of these names in it are replaced.
-
-    Returns what was written; its sentences are without control characters.
-
-    Raises ReportError if the folder is missing or cannot be written.
+    tests: as `build_report` takes them. Files of these names are replaced. Raises ReportError if the folder
+      is missing or cannot be written.
     """
     if not folder.is_dir():
         raise ReportError(f"no folder {folder} to write the report to: name a folder that exists")

@@ -43,10 +43,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture with a title, its text alternative, and the name of the table that has its numbers.
-
-    `narrow` is the same for a phone, where the drawing would be too small.
-    """
+    """A picture: title, text, table of its numbers; `narrow` is for phones, where it would be too small."""
 
     name: str
     title: str
@@ -63,13 +60,11 @@ class Section:
     name: str  # Id on the page.
     title: str  # Heading.
     reading: tuple[str, ...]  # Sentences that say what the numbers mean; the first is the main one.
-    # figures, tables: Pictures and tables in view.
     figures: tuple[Figure, ...] = ()
     tables: tuple[ReportTable, ...] = ()
     legend: tuple[tuple[str, str], ...] = ()  # Marks of the pictures and their meanings: (style class, text).
     folded: tuple[ReportTable, ...] = ()  # Tables behind a line to click.
     fold_words: str = "The numbers"  # Text of that line.
-    # folded_reading, folded_figures: Sentences and pictures behind that line.
     folded_reading: tuple[str, ...] = ()
     folded_figures: tuple[Figure, ...] = ()
     unreliable: str | None = None  # Why the whole section is one folded line; None where it is in view.
@@ -116,7 +111,6 @@ class StudyReport:
     """The content of the page of a study."""
 
     eyebrow: str  # What kind of study it is, in a few words.
-    # title, lead: Headline, and what stands below it.
     title: str
     lead: str
     # Pairs (convention, text): the definitions that the numbers depend on.

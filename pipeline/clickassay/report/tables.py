@@ -52,7 +52,6 @@ class ReportTable:
     """One table: the rows of the page, and the rows of its CSV file."""
 
     name: str  # File stem, also the id on the page.
-    # title, name_head, heads: Title, head of the name column, heads of the cells.
     title: str
     name_head: str
     heads: tuple[str, ...]
@@ -138,10 +137,7 @@ class ReportTable:
 
     @cached_property
     def csv_lines(self) -> list[str]:
-        """The lines of its CSV file: heads, then rows in full precision; no text can be read as a formula.
-
-        They are those of `data`, or if that is None, the rows of the table itself.
-        """
+        """The lines of its CSV file, of `data` or else its rows: full precision, no text a formula."""
         if self.data is not None:
             return csv_lines(self.data)
         columns: dict[str, list[object]] = {}

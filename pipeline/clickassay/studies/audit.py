@@ -58,14 +58,10 @@ def audit_run(
 ) -> Audit:
     """Compute every convention on the judged configurations of one market, depth and judge of a run.
 
-    place: a run, or its folder.
-    judgments: the judgments that the run was made with; None = only the grades of results shown, which a run
-      keeps.
+    judgments: those of the run; None = only the grades of results shown, which a run keeps.
     wanted: which market, depth and judge; what it leaves open is chosen as in `Run.key`.
-
-    Raises ReportError if there is no such run, it is broken, its grades were drawn from clicks, or
-    `judgments` are others than those that it was made with; InputError, JudgmentError if `judgments` cannot
-    be read.
+    Raises ReportError if there is no such run, it is broken, its grades were drawn from clicks, or judgments
+    are others; InputError, JudgmentError if these cannot be read.
     """
     progress(Event("reading the run"))
     run = run_at(place)
@@ -164,23 +160,17 @@ NONE = "-"
 ONE_LIST = Table(
     "one_list",
     "one row per convention, in the order of the quantities",
-    (
-        QUANTITY,
-        CONVENTION,
-        Column("value", pl.Float64, "value of the convention for the list"),
-        CHOICE,
-        TOOLS,
-    ),
-    key=("quantity", "convention"),
+    ("quantity", "convention"),
+    QUANTITY,
+    CONVENTION,
+    Column("value", pl.Float64, "value of the convention for the list"),
+    CHOICE,
+    TOOLS,
 )
 
 
 def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int) -> Lists:
-    """Return a single ranked list.
-
-    shown: grades of its results, best first; None = without a grade.
-    others: grades of the query's judged results that it does not show.
-    max_grade: top grade of the scale.
+    """Return a list of the grades of its results, best first, and of `others` judged; None = without a grade.
 
     Raises JudgmentError if a grade is off the scale.
     """
@@ -194,10 +184,7 @@ def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int)
 
 
 def read_grades(option: str, text: str) -> list[int | None]:
-    """Read grades with commas or blanks between them; - is a result without a grade.
-
-    Raises SettingsError if one of them is neither a grade nor -.
-    """
+    """Read grades with commas or blanks between them, - for none; SettingsError if one is neither."""
     words = text.replace(",", " ").split()
     if wrong := [word for word in words if word != NONE and not word.isdecimal()]:
         raise SettingsError(

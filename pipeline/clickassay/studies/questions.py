@@ -39,10 +39,7 @@ def questions() -> tuple[Question, ...]:
 
 
 def question(name: str) -> Question:
-    """Return the ready question `name`.
-
-    Raises QueryError if there is none of this name; the message lists the closest name and all names.
-    """
+    """Return the ready question `name`; QueryError, with the closest name and all, if there is none."""
     files = _files()
     if name not in files:
         raise QueryError(f"no question {terminal(name)!r}; {did_you_mean(name, sorted(files))}")
@@ -57,10 +54,7 @@ def _files() -> dict[str, str]:
 
 
 def sql_of(text: str) -> str:
-    """Return the SQL of a ready question that is given by its name alone, or SQL as it is.
-
-    Raises QueryError if the text is one word, but no name of a question: SQL has several.
-    """
+    """Return the SQL of a ready question, or SQL as it is; QueryError for one word that is no question."""
     return question(text.strip()).sql if re.fullmatch(r"\w+", text.strip()) else text
 
 
@@ -72,15 +66,10 @@ Two threads add up numbers in an order that changes from time to time, and with 
 
 
 def ask(run: Path, sql: str) -> pl.DataFrame:
-    """Run one SELECT on the tables of a run (``contracts.run.RUN_TABLES``).
+    """Return the rows of one SELECT on the tables of a run (``contracts.run.RUN_TABLES``), in its order.
 
-    run: folder of the run, or its database file.
-    sql: one statement that returns rows: SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW or SUMMARIZE.
-
-    Returns the rows, in the order of `sql`.
-
-    Raises QueryError if `run` holds no readable database, or one with other tables than this version's, or
-    `sql` is not one valid statement that returns rows.
+    run: folder of the run, or its database file. sql: SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE.
+    Raises QueryError if there is no readable database with this version's tables, or `sql` is another.
     """
     file = _database(run)
     with _explained(), closing(_open(file, _COMMAND)) as connection:
@@ -118,19 +107,13 @@ MOST_ROWS = 100_000
 
 
 class PageQuestions:
-    """The questions of one page, one at a time: the page's end interrupts the one that is being answered.
-
-    All pages together take a quarter of the memory.
-    """
+    """Questions of a page, one at a time: its end interrupts them. All pages take a quarter of the memory."""
 
     def __init__(self) -> None:
         self._running: duckdb.DuckDBPyConnection | None = None
 
     def ask(self, run: Path, sql: str) -> pl.DataFrame:
-        """Answer as `ask` does, with at most `MOST_ROWS` rows.
-
-        Raises QueryError as `ask` does, or if the page has gone.
-        """
+        """Answer as `ask` does, with at most `MOST_ROWS` rows; QueryError also if the page has gone."""
         file = _database(run)
         limits = _COMMAND | {"memory_limit": "25%"}
         try:

@@ -21,4 +21,10 @@ SEMI JOIN still_open AS o
     ON
         id_fingerprint(l.search_id) = o.search_fp AND l.timestamp = o.time_ms
         AND coalesce(text_fingerprint(l.url), 0) = o.raw_url_fp AND coalesce(l.position, 0) = o.place
-ORDER BY l.timestamp, l.search_id, l.url, l.position, l.action, l.dwell_seconds
+ORDER BY
+    l.timestamp,
+    l.search_id,
+    l.url NULLS FIRST,
+    l.position NULLS FIRST,
+    l.action NULLS FIRST,
+    l.dwell_seconds NULLS FIRST

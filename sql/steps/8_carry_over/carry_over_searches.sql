@@ -35,4 +35,4 @@ INNER JOIN still_open AS o
         s.search_fp = o.search_fp AND s.user_fp = o.user_fp AND s.query_fp = o.query_fp
         AND s.time_ms = o.time_ms AND s.page = o.page AND (NOT o.is_kept OR s.list_fp = o.list_fp)
 GROUP BY s.search_id, s.user_id, s.query_fp, s.time_ms, s.market, s.page
-ORDER BY timestamp, s.search_id, s.user_id, s.page
+ORDER BY timestamp, s.search_id, s.user_id NULLS FIRST, s.page NULLS FIRST

@@ -64,7 +64,6 @@ def marginals(documents, probability):
     return found
 
 
-# ---- expectation maximisation, session by session ---------------------------------------------------------
 class Tally:
     """Expected successes and trials of parameters, by name."""
 

@@ -14,18 +14,11 @@ def simulate(
 ) -> ClickLog:
     """Draw the clicks of one session on each of the lists that `rows` names.
 
-    Parameters
-    ----------
-    lists
-        (L, K) codes of documents, as in `ClickLog`.
-    rows
-        (N,) the list of each session, 0..L-1.
-    documents
-        What the codes stand for.
+    lists: (L, K) codes of documents, as in `ClickLog`.
+    rows: (N,) the list of each session, 0..L-1.
+    documents: What the codes stand for.
 
-    Returns
-    -------
-    The sessions as counts of patterns, sorted by list and mask.
+    Returns the sessions as counts of patterns, sorted by list and mask.
     """
     drawn = [_masks(model, lists[rows[first : first + _CHUNK]], rng) for first in range(0, len(rows), _CHUNK)]
     counted = (

@@ -18,7 +18,6 @@ def differing(texts, ours, theirs):
     return [(ascii(text), ascii(one), ascii(other)) for text, one, other in found[:5]]
 
 
-# ---- worked by hand ---------------------------------------------------------------------------
 NORMAL_QUERIES = {
     "  Running\t SHOES\n": "running shoes",
     "no\u00a0break\u3000space": "no break space",
@@ -66,7 +65,6 @@ def is_whole_number(text):
     return digits.isdecimal() and digits.isascii() and len(digits) <= 18
 
 
-# ---- drawn URLs and queries -------------------------------------------------------------------
 schemes = st.sampled_from(
     ["http", "HTTP", "https", "Https", "ftp", "x-y+z.1", "1x", "", "mailto", "h\u0131ttp"]
 )
@@ -84,7 +82,6 @@ separators = st.sampled_from(["://", "://", "://", ":", ":/", ":///", ""])
 urls = st.builds("".join, st.tuples(schemes, separators, users, hosts, ports, paths, queries, fragments))
 
 
-# ---- configurations and users -----------------------------------------------------------------
 odd_texts = st.one_of(st.text(max_size=4), st.text("ab\\u\x1f", max_size=4))
 
 

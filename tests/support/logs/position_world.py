@@ -13,14 +13,9 @@ GRADES = 5
 class PositionWorld:
     """Tables of a log, and for each list its query, and the attraction of its results.
 
-    Attributes
-    ----------
-    searches, clicks, judgments
-        As a run reads them; every session has a user of its own.
-    query
-        (L,) number of the query of each list.
-    attraction
-        (L, K) of its results.
+    searches, clicks, judgments: As a run reads them; every session has a user of its own.
+    query: (L,) number of the query of each list.
+    attraction: (L, K) of its results.
     """
 
     searches: pl.DataFrame
@@ -35,12 +30,8 @@ def position_world(
 ):
     """Draw a world in which position r is examined with chance `theta[r]`, whatever a list shows.
 
-    Parameters
-    ----------
-    same_results
-        Whether all lists of a query show the same results, each in another order.
-    cascade
-        Whether a session ends with its first click.
+    same_results: Whether all lists of a query show the same results, each in another order.
+    cascade: Whether a session ends with its first click.
     """
     rng = np.random.default_rng(seed)
     depth, lists = len(theta), queries * per_query

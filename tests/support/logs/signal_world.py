@@ -18,16 +18,10 @@ GAIN = (2.0 ** np.arange(GRADES) - 1) / 2 ** (GRADES - 1)
 class SignalWorld:
     """Tables of a log, and the chance that a session of each list ends satisfied, which is Σ R Π(1 - R).
 
-    Attributes
-    ----------
-    searches, clicks, judgments
-        As a run reads them.
-    stops
-        (lists,) these chances.
-    err
-        (lists,) ERR of the lists.
-    lists
-        (lists, DEPTH) grades.
+    searches, clicks, judgments: As a run reads them.
+    stops: (lists,) these chances.
+    err: (lists,) ERR of the lists.
+    lists: (lists, DEPTH) grades.
     """
 
     searches: pl.DataFrame
@@ -41,12 +35,8 @@ class SignalWorld:
 def signal_world(sessions, *, seed, queries=40, per_query=6, noise=0.0, bought=0.0):
     """Draw a world: the last click of a satisfied user is long, clicks of noise are short.
 
-    Parameters
-    ----------
-    noise
-        Chance of a short click on a bad result that is examined.
-    bought
-        Share of satisfied users who buy what satisfied them.
+    noise: Chance of a short click on a bad result that is examined.
+    bought: Share of satisfied users who buy what satisfied them.
     """
     rng = np.random.default_rng(seed)
     n = queries * per_query

@@ -33,7 +33,6 @@ class Found:
     reliabilities: dict[str, float | None]
 
 
-# ---- noise ------------------------------------------------------------------------------------
 def with_noise(rows: Rows, configurations: list[Configuration], settings: Settings) -> Rows:
     """Add to the rows what the noise of single sessions and the null value of SS need.
 
@@ -102,7 +101,6 @@ def reliability(squares: float, noise: float | None) -> float | None:
     return (squares - noise) / squares
 
 
-# ---- weighted correlation ---------------------------------------------------------------------
 def is_constant(values: list[float]) -> bool:
     """Tell whether the values are one value but for rounding."""
     return max(values) - min(values) <= ROUNDING * max(abs(value) for value in values)
@@ -166,7 +164,6 @@ def null_correlation(rows: Rows, editorial: str) -> float | None:
     return math.fsum(n * a * b for n, a, b in zip(weights, dx, dy, strict=True)) / math.sqrt(s_xx * s_yy)
 
 
-# ---- closed form of the two virtual rankers ---------------------------------------------------
 def covariance(x: list[float], y: list[float]) -> float:
     """Unbiased sample covariance (divisor n - 1)."""
     mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)

@@ -56,7 +56,6 @@ def centred(values: list[float], weights: list[float]) -> list[float]:
     return [value - mean for value in values]
 
 
-# ---- periods and folds ------------------------------------------------------------------------
 def days_of(rows: Rows) -> Counter[date | None]:
     """Return the sessions of some lists by day."""
     found: Counter[date | None] = Counter()
@@ -201,7 +200,6 @@ def left_without_fold(own: Rows, fold: int, clicks: list[str], editorial: list[s
     return kept, np.array(weights), left
 
 
-# ---- moments ----------------------------------------------------------------------------------
 def moments(rows: Rows) -> float | None:
     """Return (sum of L)^2 / sum of L^2 of the eigenvalues L > 0 of what shares by period vary within queries.
 

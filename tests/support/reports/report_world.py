@@ -288,7 +288,6 @@ def difference_rows(key, x, y, place, draws):
     return adjusted(rows)
 
 
-# ---- queries that are named, and the draws of two rankers ---------------------------------------
 ITERATIONS = 1000
 N_INFLUENTIAL = 5
 MAX_EXAMPLES = 6

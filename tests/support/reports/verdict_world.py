@@ -110,7 +110,6 @@ def found_in(run):
     return draw_findings(run, np.random.default_rng(0))
 
 
-# ---- what is decided in them --------------------------------------------------------------------
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25, "MeanGrade@1": 0.38, "P@1": 0.33}
 BASELINES = ("MeanGrade", "MeanGrade@1", "P@1")
 LEVELS = "MeanRR", "UCTR"

@@ -102,7 +102,6 @@ def with_folds(run, folder, folds):
     return copy
 
 
-# ---- numbers of two runs ----------------------------------------------------------------------
 FIRST = ("north", 5, "all", "MeanRR", "ERR")
 ONE = DiffOptions(("ERR",), ("MeanRR",), markets=("north",))
 """The numbers of that place, and the means of both metrics."""

@@ -31,18 +31,11 @@ Left = dict[tuple[tuple[str, ...], int], int]
 class OddLog:
     """A log of a few rows.
 
-    Attributes
-    ----------
-    name
-        Also its market, unless `market` says otherwise.
-    searches, clicks
-        Rows as dicts; times in milliseconds.
-    left
-        Sessions by (results down to `DEPTH`, click mask): what the log leaves.
-    types
-        Arrow types of columns that are not those of `TYPES`, in both halves.
-    write
-        Writes a half: (table, folder of the half, name of the log).
+    name: Also its market, unless `market` says otherwise.
+    searches, clicks: Rows as dicts; times in milliseconds.
+    left: Sessions by (results down to `DEPTH`, click mask): what the log leaves.
+    types: Arrow types of columns that are not those of `TYPES`, in both halves.
+    write: Writes a half: (table, folder of the half, name of the log).
     """
 
     name: str
@@ -132,7 +125,6 @@ def typed(name, *, market=None, write=None, texts=(), **types):
     return OddLog(name, *plain(*texts), types, write, market)
 
 
-# ---- the logs -----------------------------------------------------------------------------------
 SCRIPTS = (
     "ﷺ" * 500, "नमस्ते\u200d", "😀👩\u200d👩\u200d👧", "e\u0301", "é", "\u202eabc", "a\u0000b", "\x1f", "\\u",
 )  # fmt: skip

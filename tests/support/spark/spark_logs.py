@@ -22,7 +22,7 @@ def made_by(engine, searches, clicks, out, *, judgments=None, file=None, **setti
     return make_patterns(Sources(str(searches), str(clicks), judgments=given), Path(out), options)
 
 
-def both_engines(searches, clicks, out, *, other="spark", **more):
+def both_engines(searches, clicks, out, *, other, **more):
     """Make the pattern table of a log on the default engine and on another; return both folders."""
     return tuple(
         made_by(engine, searches, clicks, Path(out) / engine, **more) for engine in (ENGINES[0], other)

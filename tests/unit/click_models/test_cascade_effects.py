@@ -35,7 +35,6 @@ GRADES = [
     *(("myspace", "u", 4), ("myspace", "w", 3), ("myspace", "x", 0)),
     *(("other", "a", 2), ("other", "b", 2)),
 ]
-FLAT = [("p", "a", 0), ("p", "b", 0), ("p", "c", 0)]
 
 
 def found_in(rows, grades, *, depth=2, **options):
@@ -76,81 +75,6 @@ def test_the_myspace_of_the_paper_falls_more_than_positions_do():
     }
 
 
-def test_a_fall_that_is_no_larger_than_that_of_the_average_is_not_named():
-    assert found_in(MYSPACE[:2], GRADES).is_empty()  # the average falls from 0.97 to 0.055
-
-
-def test_a_result_of_the_same_grade_is_no_better_one():
-    equal = [(query, url, 3) for query, url, _ in GRADES]
-    assert found_in(MYSPACE, equal).equals(CASCADE_EFFECTS.empty())
-
-
-def test_a_result_that_no_one_clicks_alone_is_left_out():
-    others = ("all", "other", "ab", {0: 1, 1: 1, 2: 9999})  # the average of second place is nearly 1
-    untouched = [("all", "myspace", "wx", {0: 20}), ("all", "myspace", "uw", {1: 10_000}), others]
-    assert found_in(untouched, GRADES).is_empty()
-    once = [("all", "myspace", "wx", {0: 19, 1: 1}), *untouched[1:]]
-    assert found_in(once, GRADES)["ctr_alone"].to_list() == [0.05]
-
-
-def test_of_the_exposures_of_a_result_those_without_a_click_alone_are_left_out():
-    rows = [
-        ("all", "myspace", "wxy", {0: 10, 1: 10}),
-        ("all", "myspace", "xyw", {0: 20}),  # here the average is so small that 0 of 20 would be a lot
-        ("all", "myspace", "uwx", {1: 10_000}),
-        ("all", "p", "abc", {1: 9999, 2: 9999, 4: 3}),
-    ]
-    found = found_in(rows, [*GRADES, ("myspace", "y", 0), *FLAT], depth=3)
-    assert found.select("url", "position_alone").rows() == [("w", 1)]
-
-
-def test_a_position_that_no_one_clicks_has_no_average_to_compare_with():
-    rows = [("all", "myspace", "wx", {1: 100}), ("all", "myspace", "uw", {1: 10, 0: 990})]
-    assert found_in(rows, GRADES).is_empty()
-
-
-@pytest.mark.parametrize(
-    ("shown", "better", "position"), [("uvw", "u", 1), ("vuw", "v", 1), ("xvw", "v", 2), ("xuw", "u", 2)]
-)
-def test_the_better_result_is_the_first_of_those_with_the_highest_grade(shown, better, position):
-    grades = [("q", "u", 4), ("q", "v", 4), ("q", "w", 3), ("q", "x", 3), ("q", "y", 3), *FLAT]
-    rows = [("all", "q", "wxy", {1: 500}), ("all", "q", shown, {0: 400, 4: 5}), ("all", "p", "abc", {4: 500})]
-    found = found_in(rows, grades, depth=3)
-    assert found.select("url", "better_url", "better_position").rows() == [("w", better, position)]
-
-
-def test_an_exposure_adds_up_its_configurations_and_names_that_with_most_sessions():
-    grades = [*GRADES, ("myspace", "y", 0), ("myspace", "z", 1)]
-    more = [
-        ("all", "myspace", "wy", {0: 60, 1: 60}),
-        ("all", "myspace", "wz", {0: 40, 1: 80}),
-        ("all", "other", "ba", {2: 300, 1: 50}),
-    ]
-    (row,) = found_in(MYSPACE + more, grades).to_dicts()
-    assert (row["sessions_alone"], row["ctr_alone"]) == (340, 237 / 340)
-    ids = [configuration_id("all", "myspace", list(letters)) for letters in ("wy", "wz")]
-    assert row["configuration_alone"] == min(ids)
-
-
-@pytest.mark.parametrize(("alone", "below", "named"), [(20, 20, 1), (19, 20, 0), (20, 19, 0), (19, 99, 0)])
-def test_an_exposure_counts_with_twenty_sessions_of_all_its_configurations_and_not_with_nineteen(
-    alone, below, named
-):
-    rows = [
-        *(("all", "myspace", "wxy", {1: 10}), ("all", "myspace", "wyx", {1: alone - 10})),
-        *(("all", "myspace", "uwx", {1: 10}), ("all", "myspace", "uwy", {1: below - 10})),
-        ("all", "p", "abc", {0: 45, 1: 46, 2: 109, 4: 20}),
-    ]
-    found = found_in(rows, [*GRADES, ("myspace", "y", 0), *FLAT], depth=3)
-    assert found.select("url", "sessions_alone", "sessions_below").rows() == [("w", alone, below)] * named
-
-
-def test_an_exposure_of_too_few_sessions_still_counts_in_the_average_of_its_position():
-    few = ("all", "few", "wx", {0: 1, 1: 9, 2: 9})  # 9 of 19 in both places
-    (row,) = found_in([*MYSPACE, few], [*GRADES, ("few", "w", 1), ("few", "x", 1)]).to_dicts()
-    assert (row["average_ctr_alone"], row["average_ctr_below"]) == (249 / 419, 129 / 419)
-
-
 def test_twenty_queries_of_a_market_are_named_the_largest_fall_first_equal_ones_by_query():
     queries = [f"q{number:02d}" for number in range(23, 0, -1)]
     rows = [(market, query, *shown[2:]) for market in "ns" for query in queries for shown in MYSPACE[:2]]
@@ -168,7 +92,6 @@ def test_no_judged_configuration_gives_no_row():
     assert found_in(MYSPACE, [("unknown", "a", 1)]).equals(CASCADE_EFFECTS.empty())
 
 
-# ---- against plain Python ---------------------------------------------------------------------
 MARKETS, JUDGES, DEPTHS = ("de", "us"), ("editor", "llm"), (2, 4)
 URLS = "abcdefg"
 
@@ -242,7 +165,6 @@ def judged_of(depth, judge, lists, masks, grades):
     return judged_at(depth, table, judgment_rows(rows, judge=[judge] * len(rows)), judge=judge)
 
 
-# ---- all queries together ----------------------------------------------------------------------
 @pytest.mark.parametrize("seed", range(4))
 def test_the_test_of_all_queries_is_that_of_a_regression_on_dummies(seed, monkeypatch):
     lists, masks, grades = random_log(random.Random(seed))  # noqa: S311 - no secret

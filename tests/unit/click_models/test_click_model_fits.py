@@ -44,7 +44,6 @@ EM_FITS = {
 POOL, DEPTH = 40, 6
 
 
-# ---- closed forms: counted by hand ------------------------------------------------------------------------
 # list 0 shows documents 0 1 2, list 1 shows 1 0
 HAND = log_of([[0, 1, 2], [1, 0, -1]], {(0, 0b000): 4, (0, 0b010): 3, (0, 0b101): 2, (1, 0b01): 5}, 3)
 
@@ -95,7 +94,6 @@ def test_without_pseudo_counts_what_was_never_seen_is_one_half():
     assert (found.attraction[2], found.satisfaction[2]) == (0.5, 0.5)
 
 
-# ---- expectation maximisation -----------------------------------------------------------------------------
 @settings(max_examples=12)
 @given(seed=SEEDS, pseudo_count=st.sampled_from([0.0, 0.5, 1.0]))
 def test_objectives_never_fall(seed, pseudo_count):
@@ -205,7 +203,6 @@ def test_rounds_that_do_not_suffice_are_reported():
     assert fit_cascade(log).objectives == ()
 
 
-# ---- parameters are found again ---------------------------------------------------------------------------
 A, S = np.random.default_rng(11).uniform((0.1, 0.1), (0.8, 0.9), (POOL, 2)).T
 ONES = np.ones(POOL)
 LISTS = random_lists(np.random.default_rng(12), number=60, pool=POOL, depth=DEPTH, shorter=2)
@@ -302,7 +299,6 @@ def test_simulated_clicks_have_the_planted_rates():
         assert (np.abs(clicks - wanted) / spread).max() < 5, name
 
 
-# ---- what the clicks do not tell --------------------------------------------------------------------------
 def test_positions_that_share_no_document_with_the_first_are_reported():
     # documents 0 and 1 change places, 2 stands third only
     log = log_of([[0, 1, 2], [1, 0, 2]], {(0, 0b001): 9, (0, 0b110): 3, (1, 0b011): 5, (1, 0b100): 2}, 3)

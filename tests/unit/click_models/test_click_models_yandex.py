@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -10,6 +11,7 @@ from clickassay.click_models.cascade import closed_form_dcm, closed_form_sdbn, c
 from clickassay.click_models.catalogue import CLICK_MODELS
 from clickassay.click_models.click_log import click_log
 from clickassay.click_models.comparison import compare, score, split_by_users
+from clickassay.correlation.held_out import PREDICTED, held_out, support
 from support.places import ROOT
 
 DATA = ROOT.parent / "shared" / "data" / "yandex_pyclick_sample"
@@ -28,8 +30,8 @@ def pages(name):
     return found
 
 
-@pytest.fixture(scope="module")
-def split():
+def frames():
+    """Return the lists of both files, and the click patterns of each."""
     counted = [pages("trainSample"), pages("testSample")]
     assert sum(sum(part.values()) for part in counted) == 56_477
     lists = sorted({key[:2] for part in counted for key in part})
@@ -42,7 +44,7 @@ def split():
             "results": [list(urls) for _, urls in lists],
         }
     )
-    frames = [
+    patterns = [
         pl.DataFrame(
             [(ids[query, urls], mask, times) for (query, urls, mask), times in part.items()],
             {"configuration_id": pl.String, "click_mask": pl.Int64, "sessions": pl.Int64},
@@ -50,7 +52,13 @@ def split():
         )
         for part in counted
     ]
-    return split_by_users(*(click_log(configurations, frame, depth=10) for frame in frames))
+    return configurations, patterns
+
+
+@pytest.fixture(scope="module")
+def split():
+    configurations, patterns = frames()
+    return split_by_users(*(click_log(configurations, frame, depth=10) for frame in patterns))
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +105,24 @@ def test_models_are_ordered_as_the_literature_has_them(evaluated):
     assert max(perplexity[name] for name in ("PBM", "UBM", "DBN", "CCM", "DCM", "SDBN")) < perplexity["DCTR"]
     assert perplexity["DCTR"] < perplexity["RCTR"] < perplexity["GCTR"]
     assert perplexity["CM"] > perplexity["RCTR"]
+
+
+def test_unseen_rankings_tell_models_apart_that_sessions_hardly_do():
+    configurations, patterns = frames()
+    log, rng = click_log(configurations, pl.concat(patterns), depth=5), np.random.default_rng(0)
+    held = held_out(log, CLICK_MODELS, share=0.5, pseudo_count=1.0, click_metric="MeanRR", rng=rng)
+    found, at = support(held, rng), PREDICTED.index("MeanRR")
+    assert found.reason is None
+    assert {found.model, *found.as_good} >= {"DBN", "PBM", "UBM", "CCM"}
+    assert found.attainable[at] == pytest.approx(0.59, abs=0.04)
+    assert 1 - held.whole.real[at] == pytest.approx(0.64, abs=0.05)
+    numbers = {
+        name: (found.numbers.correlation.value[place, at], found.numbers.slope.value[place, at])
+        for place, name in enumerate(held.models)
+    }
+    for name in ("DBN", "PBM", "UBM", "CCM"):
+        assert numbers[name] == (pytest.approx(0.445, abs=0.045), pytest.approx(0.56, abs=0.12)), name
+    for name in ("DCM", "SDBN", "DCTR"):
+        assert numbers[name][0] == pytest.approx(0.25, abs=0.05), name
+    assert numbers["CM"][0] < min(numbers[name][0] for name in ("DCM", "SDBN", "DCTR"))
+    assert np.isnan([numbers[name][0] for name in ("GCTR", "RCTR")]).all()

@@ -1,4 +1,4 @@
-"""The expected MeanRR of click models against the sum over every pattern of clicks."""
+"""The expected click metrics of click models against the sum over every pattern of clicks."""
 
 import math
 
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.click_models.by_grade import expected_mean_rr
 from clickassay.click_models.cascade import CascadeModel
 from clickassay.click_models.click_log import ClickLog
 from clickassay.click_models.comparison import log_likelihoods
+from clickassay.click_models.expected import expected_clicks, expected_mean_rr
 from clickassay.click_models.factorised import FactorisedModel
 from support.logs.click_logs import documents, random_lists
 
@@ -30,19 +30,33 @@ def models(rng):
     }
 
 
-def mean_rr(mask):
+def click_metrics(mask):
+    """Return the click metrics of a session, from their definitions."""
     places = [place + 1 for place in range(DEPTH) if mask >> place & 1]
-    return sum(1 / place for place in places) / len(places) if places else 0.0
+    if not places:
+        return dict.fromkeys(("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "QCTR"), 0.0)
+    return {
+        "UCTR": 1.0,
+        "MaxRR": 1 / places[0],
+        "MeanRR": sum(1 / place for place in places) / len(places),
+        "MinRR": 1 / places[-1],
+        "PLC": len(places) / places[-1],
+        "QCTR": float(len(places)),
+    }
 
 
 def summed_up(model, shown):
-    """Add up MeanRR over all patterns of one list, each with its probability."""
+    """Add up click metrics over all patterns of one list, each with its probability."""
     masks = np.arange(1 << sum(code >= 0 for code in shown))
     rows = np.zeros(len(masks), dtype=np.int64)
     log = ClickLog(np.array([shown]), rows, masks, np.ones_like(masks), documents(POOL))
     chances = np.exp(log_likelihoods(model, log))
     assert math.fsum(chances) == pytest.approx(1)
-    return math.fsum(chance * mean_rr(int(mask)) for chance, mask in zip(chances, masks, strict=True))
+    values = [click_metrics(int(mask)) for mask in masks]
+    return {
+        name: math.fsum(chance * one[name] for chance, one in zip(chances, values, strict=True))
+        for name in values[0]
+    }
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -51,7 +65,13 @@ def test_expectations_are_sums_over_all_patterns(seed):
     lists = random_lists(rng, number=5, pool=POOL, depth=DEPTH, shorter=2)
     for name, model in models(rng).items():
         expected = [summed_up(model, shown) for shown in lists]
-        assert expected_mean_rr(model, lists) == pytest.approx(expected, abs=1e-12), name
+        found = expected_clicks(model, lists)
+        for metric in found:
+            assert found[metric] == pytest.approx([one[metric] for one in expected], abs=1e-12), (
+                name,
+                metric,
+            )
+        assert np.array_equal(expected_mean_rr(model, lists), found["MeanRR"])
 
 
 def test_lists_that_are_alike_have_the_same_value_whatever_their_number():

@@ -11,9 +11,9 @@ from clickassay.core.contracts.run import RUN_TABLES
 
 TABLES = (*RUN_TABLES, PATTERN_CONFIGURATIONS, PATTERN_QUERIES)
 PAIR = Table(
-    "pair", "one row per name", (Column("name", pl.String, "n"), Column("size", pl.Int8, "s")), ("name",)
+    "pair", "one row per name", ("name",), Column("name", pl.String, "n"), Column("size", pl.Int8, "s")
 )
-OPEN = Table("open", "one row per name", PAIR.columns, ("name",), more_floats=True)
+OPEN = Table("open", "one row per name", ("name",), *PAIR.columns, more_floats=True)
 
 # method 10, by hand: columns that a run has at least
 PROMISED = {

@@ -83,7 +83,6 @@ def test_a_form_is_held_to_its_types_and_may_have_more():
             check_form(json.loads(json.dumps(odd)), Form)
 
 
-# ---- faults of the machine -------------------------------------------------------------------------
 PLACE = Path("store/000001/batch.json")
 
 
@@ -110,7 +109,6 @@ def test_a_fault_of_the_file_is_none_of_the_system(error):
     refuse_machine_fault(PLACE, error)
 
 
-# ---- where the SQL files lie -----------------------------------------------------------------------
 def test_the_text_of_a_name_is_that_of_its_file():
     for folder in ("questions/log", "steps/5_visits", "checks"):
         names = sql_names(folder)
@@ -138,7 +136,6 @@ def test_an_unknown_folder_is_refused(folder):
         sql_names(folder)
 
 
-# ---- a Ctrl-C inside a block that must end waits for its end ---------------------------------------
 @pytest.fixture
 def heard():
     """Let Ctrl-C be heard, which is ignored where tests run in the background of a script."""

@@ -185,7 +185,6 @@ def test_json_is_indented_sorted_and_leaves_text_as_it_is(tmp_path):
     assert (tmp_path / "a.json").read_bytes() == '{\n  "a": 1,\n  "b": "d\u00fcnn"\n}\n'.encode()
 
 
-# ---- one file ---------------------------------------------------------------------------------
 OURS = "made by us"
 
 

@@ -96,7 +96,6 @@ def test_memory_is_what_the_process_holds():
     assert held[-1] == 1
 
 
-# ---- the bar ----------------------------------------------------------------------------------
 def drawn(monkeypatch, capsys, *events, width=120, terminal=True, quiet=False):
     """Return what is drawn on stderr, without colours and movements."""
     monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")

@@ -109,7 +109,6 @@ def test_settings_survive_json():
     assert Settings(**chosen.model_dump(mode="json")) == chosen
 
 
-# ---- the environment --------------------------------------------------------------------------------
 def test_a_variable_wins_over_the_file_and_an_option_over_the_variable(tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text("iterations = 7\nseed = 8\nfolds = 3\n", encoding="utf-8")
@@ -165,7 +164,6 @@ def test_a_wrong_line_of_a_file_is_refused_with_the_name_of_the_file(tmp_path):
         from_toml(tmp_path, "iteration = 10")
 
 
-# ---- what follows from the fields --------------------------------------------------------------------
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=lambda one: one.name)
 def test_every_setting_says_what_it_means_and_its_range_is_the_one_that_is_checked(setting):
     assert setting.meaning.endswith(".")

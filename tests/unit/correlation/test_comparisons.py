@@ -1,20 +1,17 @@
 """Comparisons of offline metrics against loops, published tests of dependent correlations, and power."""
 
 import dataclasses
-import itertools
 import math
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.correlation.comparisons import comparison_columns as columns_and_cautions
 from clickassay.correlation.comparisons import comparisons, difference_comparisons, queries_needed
 from clickassay.correlation.uncertainty.intervals import Spread
-from support.one_correlation import jackknife, overall
 from support.runs.given_sample import sample_of
 
 
@@ -27,46 +24,6 @@ def difference_of(sample, rows, click, a, b):
     columns = sample.click_values[:, [click]], sample.editorial_values[:, [a, b]]
     found = DescrStatsW(np.concatenate(columns, axis=1)[rows], weights=sample.sessions[rows]).corrcoef
     return found[0, 1] - found[0, 2]
-
-
-def assert_rows_are_of_loops(table, difference_without, queries):
-    """Compare every pair with a function of (query left out or None, click metric, metric, metric)."""
-    for click, (a, b) in itertools.product(range(2), itertools.combinations(range(3), 2)):
-        (row,) = table.filter(click_metric=f"C{click}", metric_a=f"E{a}", metric_b=f"E{b}").to_dicts()
-        difference = difference_without(None, click, a, b)
-        error, degrees = jackknife([difference_without(query, click, a, b) for query in queries])
-        reach = stats.t.ppf(0.975, degrees) * error
-        degrees = min(len(queries) - 1, 2 * degrees)
-        assert row["difference"] == pytest.approx(difference, rel=1e-9)
-        assert row["ci_low"] == pytest.approx(difference - reach, rel=1e-8)
-        assert row["ci_high"] == pytest.approx(difference + reach, rel=1e-8)
-        assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(difference) / error, degrees), rel=1e-6)
-        assert row["n_queries"] == len(queries)
-    for _, family in table.group_by("click_metric"):
-        expected = multipletests(family["p_value"].to_numpy(), method="holm")[1]
-        np.testing.assert_allclose(family["p_adjusted"].to_numpy(), expected, rtol=1e-12)
-
-
-def test_differences_and_p_values_are_those_of_a_loop_and_a_click_metric_is_a_family_for_holm(sample):
-    def without(query, *names):
-        return difference_of(sample, sample.query_index != (-1 if query is None else query), *names)
-
-    assert_rows_are_of_loops(comparisons(sample), without, range(60))
-
-
-def test_comparisons_are_differences_of_the_overall_correlations_in_the_order_of_the_metrics(sample):
-    table = comparisons(sample)
-    value = {
-        row[:2]: row[2] for row in overall(sample)["click_metric", "editorial_metric", "correlation"].rows()
-    }
-    assert table.select("click_metric", "metric_a", "metric_b").rows() == [
-        (click, a, b) for click in ("C0", "C1") for a, b in (("E0", "E1"), ("E0", "E2"), ("E1", "E2"))
-    ]
-    for row in table.iter_rows(named=True):
-        a, b = (value[row["click_metric"], row[name]] for name in ("metric_a", "metric_b"))
-        assert row["difference"] == pytest.approx(a - b, rel=1e-12)
-        assert row["ci_low"] <= row["difference"] <= row["ci_high"]
-        assert (row["p_value"] < 0.05) == (row["ci_low"] > 0 or row["ci_high"] < 0)
 
 
 def test_a_comparison_that_cannot_be_made_is_not_counted_in_its_family(sample):
@@ -88,34 +45,6 @@ def test_two_metrics_that_are_one_have_no_difference_and_p_value_1(sample):
     assert table["queries_needed"].null_count() == 2
 
 
-def closed_form(rows, click, metric):
-    """Sum of the covariances within queries over the root of the sums of variances; rows by query."""
-    sums = [0.0, 0.0, 0.0]
-    for values in rows.values():
-        x, y = [row[metric] for row in values], [row[click] for row in values]
-        mean_x, mean_y = math.fsum(x) / len(x), math.fsum(y) / len(y)
-        for place, (a, b) in enumerate(((x, y), (x, x), (y, y))):
-            means = (mean_x if a is x else mean_y, mean_x if b is x else mean_y)
-            products = [(u - means[0]) * (v - means[1]) for u, v in zip(a, b, strict=True)]
-            sums[place] += math.fsum(products) / (len(x) - 1)
-    return sums[0] / math.sqrt(sums[1] * sums[2])
-
-
-def test_differences_of_closed_forms_are_those_of_a_loop_that_leaves_out_a_query_each_time(sample):
-    rows = {}
-    values = np.concatenate([sample.click_values, sample.editorial_values], axis=1)
-    for query, row in zip(sample.query_index.tolist(), values.tolist(), strict=True):
-        rows.setdefault(query, []).append(row)
-    rows = {query: own for query, own in rows.items() if len(own) > 1}
-    assert 2 < len(rows) < 60
-
-    def without(query, click, a, b):
-        rest = {other: own for other, own in rows.items() if other != query}
-        return closed_form(rest, click, 2 + a) - closed_form(rest, click, 2 + b)
-
-    assert_rows_are_of_loops(difference_comparisons(sample), without, list(rows))
-
-
 def test_without_a_query_of_two_configurations_no_closed_forms_are_compared(make_sample):
     assert difference_comparisons(make_sample(queries=9, configurations=9)).is_empty()
 
@@ -129,7 +58,6 @@ def test_swapping_two_metrics_mirrors_their_comparison(sample):
     np.testing.assert_allclose(found["p_value"].to_numpy(), expected["p_value"].to_numpy(), rtol=1e-9)
 
 
-# ---- independent configurations: the published formulas ------------------------------------------
 def trivariate(rng, n, r_ya, r_yb, r_ab):
     """A sample of n queries with one configuration each: normal clicks and two metrics."""
     matrix = [[1, r_ya, r_yb], [r_ya, 1, r_ab], [r_yb, r_ab, 1]]
@@ -209,7 +137,6 @@ def test_dependent_configurations_of_a_query_do_not_raise_the_false_alarms():
     assert np.mean(np.array(independent) < 0.05) > 0.3
 
 
-# ---- queries needed ------------------------------------------------------------------------------
 def needed(difference, error, degrees=np.inf, queries=100, tests=1, **more):
     arrays = (np.array([[value]], dtype=np.float64) for value in (difference, error, min(degrees, 1e9)))
     d, e, df = arrays

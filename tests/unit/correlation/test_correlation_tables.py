@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import polars as pl
 import pytest
-from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.core.contracts.correlation import (
     COMPARISONS,
@@ -44,42 +43,6 @@ def test_the_tables_have_the_form_of_their_contracts(sample):
         assert not floats.select(pl.any_horizontal(pl.all().is_nan().any())).item()
 
 
-def test_every_class_has_the_correlation_of_its_own_configurations(sample):
-    table = correlate(sample)
-    for split in query_splits(sample)[0]:
-        for label, name in enumerate(split.classes):
-            rows = split.labels[sample.query_index] == label
-            here = table.filter(pl.col("split") == split.name, pl.col("class") == name)
-            assert len(here) == (6 if rows.sum() else 0)
-            if rows.sum() < 2:
-                continue
-            both = np.concatenate([sample.click_values, sample.editorial_values], axis=1)[rows]
-            expected = DescrStatsW(both, weights=sample.sessions[rows]).corrcoef[:2, 2:]
-            np.testing.assert_allclose(here["correlation"].to_numpy(), expected.ravel(), rtol=1e-11)
-            assert here["n_configurations"].unique().to_list() == [rows.sum()]
-            assert here["n_queries"].unique().to_list() == [len(set(sample.query_index[rows]))]
-            assert here["n_sessions"].unique().to_list() == [sample.sessions[rows].sum()]
-
-
-def test_the_classes_of_a_split_add_up_to_the_whole(sample):
-    table = correlate(sample).filter(pl.col("click_metric") == "C0", pl.col("editorial_metric") == "E0")
-    counts = table.group_by("split").agg(pl.col("n_configurations", "n_queries", "n_sessions").sum())
-    assert counts.drop("split").unique().rows() == [(130, 40, int(sample.sessions.sum()))]
-
-
-def test_intervals_contain_the_value_of_a_class_and_are_wider_for_fewer_queries(sample):
-    table = correlate(sample).filter(pl.col("split").is_in(["all", "click_entropy"]))
-    inside = (table["ci_low"] <= table["correlation"]) & (table["correlation"] <= table["ci_high"])
-    assert inside.all()
-    width = (
-        table.with_columns(width=pl.col("ci_high") - pl.col("ci_low"))
-        .group_by("split")
-        .agg(pl.col("width").mean())
-    )
-    widths = dict(width.iter_rows())
-    assert widths["click_entropy"] > 1.2 * widths["all"]
-
-
 def test_a_further_split_changes_no_other_row(sample):
     splits, _ = query_splits(sample)
     half = Split("half", ("a", "b"), np.arange(40) % 2)
@@ -104,29 +67,6 @@ def test_samples_of_other_depths_draw_for_themselves(sample):
     assert here["exact"].equals(there["exact"])
     assert here["ci_low"].equals(there["ci_low"])
     assert not here["monte_carlo"].equals(there["monte_carlo"])
-
-
-def test_only_ss_has_a_null_correlation_that_is_not_0(sample):
-    named = dataclasses.replace(sample, click_names=("UCTR", "SS"))
-    table = correlate(named)
-    assert set(table.filter(click_metric="UCTR")["null_correlation"]) == {0.0}
-    for split in query_splits(named)[0]:
-        for label, name in enumerate(split.classes):
-            rows = split.labels[named.query_index] == label
-            found = table.filter(split=split.name, click_metric="SS", **{"class": name})["null_correlation"]
-            if rows.sum() < 2:
-                assert found.null_count() == len(found)
-                continue
-            expected = [by_loops(named, rows, place) for place in range(3)]
-            np.testing.assert_allclose(found.to_numpy(), expected, rtol=1e-10)
-
-
-def by_loops(sample, rows, editorial):
-    """The weighted correlation of null SS, with s (1 - s)/n of chance in each configuration."""
-    s, n, x = sample.null_success[rows], sample.sessions[rows], sample.editorial_values[rows, editorial]
-    m_s, m_x, total = sum(n * s) / sum(n), sum(n * x) / sum(n), sum(n)
-    s_ss = sum(n * (s - m_s) ** 2) + sum(s * (1 - s) * (1 - n / total))
-    return sum(n * (s - m_s) * (x - m_x)) / np.sqrt(s_ss * sum(n * (x - m_x) ** 2))
 
 
 def test_a_class_of_one_query_has_no_interval_and_one_of_one_configuration_no_value(make_sample):

@@ -80,7 +80,6 @@ def test_a_query_without_which_there_is_no_correlation_ranks_first(make_sample):
     assert first.select("without", "without_these", "error_share").row(0) == (None, None, None)
 
 
-# ---- groups of queries, and correlations within queries -----------------------------------------
 def grouped(sample, size):
     """The sample whose queries are in groups of so many."""
     return replace(sample, units=tuple(f"group {place // size:03}" for place in range(len(sample.queries))))

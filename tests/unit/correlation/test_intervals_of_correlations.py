@@ -37,21 +37,6 @@ def without_each_query(sample):
     return [np.flatnonzero(sample.query_index != query) for query in range(len(sample.queries))]
 
 
-def test_the_interval_of_a_weighted_correlation_is_that_of_a_loop_over_queries(make_sample):
-    sample = make_sample(1, queries=30, configurations=75)
-    table = overall(sample)
-    for click in range(2):
-        for editorial in range(3):
-            (row,) = table.filter(click_metric=f"C{click}", editorial_metric=f"E{editorial}").to_dicts()
-            left_out = [weighted(sample, rows, click, editorial) for rows in without_each_query(sample)]
-            error, degrees = jackknife(np.arctanh(left_out))
-            reach = stats.t.ppf(0.975, degrees) * error
-            z = math.atanh(weighted(sample, slice(None), click, editorial))
-            assert row["ci_low"] == pytest.approx(math.tanh(z - reach), rel=1e-8)
-            assert row["ci_high"] == pytest.approx(math.tanh(z + reach), rel=1e-8)
-            assert row["caution"] == "fewer than 50 queries"
-
-
 def test_the_interval_is_near_that_of_scipys_bootstrap_of_queries(make_sample):
     sample = make_sample(4, queries=80, configurations=160)
     of_query = [np.flatnonzero(sample.query_index == query) for query in range(80)]
@@ -72,26 +57,6 @@ def test_the_interval_is_near_that_of_scipys_bootstrap_of_queries(make_sample):
     assert high == pytest.approx(found.confidence_interval.high, abs=0.6 * error)
 
 
-def test_the_interval_of_the_closed_form_is_that_of_a_loop_over_queries(make_sample):
-    sample = make_sample(2, queries=25, configurations=80)
-    y, x = sample.click_values[:, 1], sample.editorial_values[:, 2]
-
-    def closed_form(kept):
-        groups = [np.flatnonzero(sample.query_index == query) for query in kept]
-        each = [np.cov(y[rows], x[rows]) for rows in groups if len(rows) >= 2]
-        (s_cc, s_ec), (_, s_ee) = sum(each)
-        return s_ec / math.sqrt(s_cc * s_ee)
-
-    error, degrees = jackknife(np.arctanh([closed_form(set(range(25)) - {query}) for query in range(25)]))
-    reach = stats.t.ppf(0.975, degrees) * error
-    z = math.atanh(closed_form(range(25)))
-    (row,) = ranked(sample).filter(click_metric="C1", editorial_metric="E2").to_dicts()
-    assert row["exact"] == pytest.approx(math.tanh(z), rel=1e-9)
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
-        (math.tanh(z - reach), math.tanh(z + reach)), rel=1e-8
-    )
-
-
 @pytest.mark.slow
 def test_19_of_20_intervals_cover_the_correlation_of_the_world():
     rng, held, worlds = np.random.default_rng(8), 0, 300
@@ -103,7 +68,6 @@ def test_19_of_20_intervals_cover_the_correlation_of_the_world():
     assert 0.91 <= held / worlds <= 0.985
 
 
-# ---- where there is no interval -------------------------------------------------------------
 def only_missing(frame, columns=ENDS):
     return all(frame[column].null_count() == len(frame) for column in columns if column in frame.columns)
 
@@ -222,7 +186,6 @@ def test_fewer_than_50_queries_are_named(make_sample, queries, caution):
     assert comparisons(sample)["caution"].unique().to_list() == [caution]
 
 
-# ---- laws -----------------------------------------------------------------------------------
 VALUE = st.integers(0, 12).map(lambda n: n / 4)
 ROWS = st.lists(
     st.tuples(st.integers(0, 5), st.integers(1, 40), st.tuples(VALUE, VALUE), st.tuples(VALUE, VALUE, VALUE)),

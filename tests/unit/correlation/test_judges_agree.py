@@ -157,7 +157,6 @@ def test_three_judges_of_a_run_have_alphas_together_as_their_judgments_without_a
     assert set(found["measure"]) == {"alpha_nominal", "alpha_ordinal", "alpha_interval"}
 
 
-# ---- whose grades make a metric predict clicks better ------------------------------------------
 def two_samples(make_sample):
     """Two judges of one log: the second judged other configurations too, and not all of the first's."""
     whole = make_sample(3, queries=60, configurations=150, clicks=2, editorial=2)
@@ -234,7 +233,6 @@ def test_judges_without_a_configuration_in_common_give_no_row(make_sample):
     assert judge_comparisons([a, b]).is_empty()
 
 
-# ---- other measures: alpha and AC1 -----------------------------------------------------------------
 KRIPPENDORFF = """
 * * * * * 3 4 1 2 1 1 3 3 * 3
 1 * 2 1 3 3 4 3 * * * * * * *

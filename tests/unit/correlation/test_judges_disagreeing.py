@@ -60,7 +60,6 @@ def test_the_same_pair_in_two_lists_counts_once_by_position():
     ]
 
 
-# ---- against loops ----------------------------------------------------------------------------
 def random_log(seed, *, queries=70, right=0.5, chance=0.7):
     """Lists of three in which both judges order all neighbours oppositely; clicks side with ann or bob."""
     rng = np.random.default_rng(seed)
@@ -163,7 +162,6 @@ def test_a_favour_for_the_upper_result_alone_supports_nobody():
     assert row["upper_b"] > 0.7
 
 
-# ---- planted errors ---------------------------------------------------------------------------
 def with_errors(grades, share, rng):
     """Grades of which some are drawn anew from the other four of the scale."""
     wrong = rng.random(len(grades)) < share
@@ -212,7 +210,6 @@ def test_equal_judges_are_told_apart_about_as_often_as_the_level_says():
     assert sum(p < 0.05 for p in found) <= 11  # 5 on average; more than 11 once in 200 such tests
 
 
-# ---- what cannot be tested --------------------------------------------------------------------
 def test_a_position_where_one_order_alone_occurs_says_nothing():
     rows = [
         row

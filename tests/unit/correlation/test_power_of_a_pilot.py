@@ -82,7 +82,6 @@ def test_the_smallest_difference_is_that_which_needs_just_the_pilots_queries():
     assert need.queries == pytest.approx(400, abs=1)
 
 
-# ---- simulated ----------------------------------------------------------------------------------
 def drawn(make_sample, rng, queries, per_configuration):
     """Two configurations a query; the second metric is a noisier view of what users want than the first."""
     size = 2 * queries

@@ -37,27 +37,6 @@ def test_the_splits_come_in_the_order_of_reports_the_whole_first(sample):
     assert left_out == ()
 
 
-def test_length_counts_words_and_frequency_puts_the_rarest_queries_first_in_tenths(sample):
-    assert classes_of(sample, "length") == ["1", "1", "2", "3", "4+", "4+", "1", "1", "1", "1", "1", "1"]
-    # ranks 11, 10, ..., 0 of 12 queries: floor(10 r / 12) + 1
-    assert classes_of(sample, "frequency") == ["10", "9", "8", "7", "6", "6", "5", "4", "3", "2", "1", "1"]
-
-
-def test_equally_frequent_queries_go_by_their_text(sample):
-    same = dataclasses.replace(sample, sessions=np.ones(24, dtype=np.int64))
-    assert classes_of(same, "frequency") == ["1", "1", "2", "3", "4", "5", "6", "6", "7", "8", "9", "10"]
-
-
-def test_frequency_adds_up_the_sessions_of_all_configurations_of_a_query(sample):
-    index = np.array([0] * 13 + list(range(1, 12)))
-    moved = dataclasses.replace(sample, query_index=index, sessions=np.array([1] * 13 + [12] * 11))
-    assert classes_of(moved, "frequency")[0] == "10"
-
-
-def test_click_entropy_is_split_in_thirds(sample):
-    assert classes_of(sample, "click_entropy") == ["low"] * 4 + ["middle"] * 4 + ["high"] * 4
-
-
 def test_a_boolean_attribute_is_split_in_true_false_and_unknown(sample):
     frame = pl.DataFrame({"query": ["", "a", "b c", "not here"], "navigational": [True, False, None, True]})
     assert classes_of(sample, "navigational", frame) == ["true", "false", *["unknown"] * 10]
@@ -136,29 +115,3 @@ def test_an_attribute_with_the_name_of_a_built_in_split_is_refused(sample, name)
 def test_attributes_without_a_query_column_are_refused(sample):
     with pytest.raises(InputError, match="no column query among topic"):
         query_splits(sample, pl.DataFrame({"topic": ["x"]}))
-
-
-def test_rows_without_a_query_and_columns_without_a_value_split_nothing(sample):
-    frame = pl.DataFrame({"query": [None, None, "a"], "topic": ["x", "y", "x"], "empty": [None] * 3})
-    assert classes_of(sample, "topic", frame) == ["unknown", "x", *["unknown"] * 10]
-    assert set(classes_of(sample, "empty", frame)) == {"unknown"}
-
-
-def test_contradictions_about_queries_that_are_not_in_the_sample_do_not_matter(sample):
-    frame = pl.DataFrame({"market": ["de", "fr"], "query": ["else", "else"], "topic": ["x", "y"]})
-    assert set(classes_of(sample, "topic", frame)) == {"unknown"}
-
-
-def test_few_queries_leave_some_tenths_empty(make_sample):
-    few = make_sample(0, queries=3, configurations=6)
-    assert sorted(classes_of(few, "frequency"), key=int) == ["1", "4", "7"]
-
-
-def test_thirds_of_click_entropy_do_not_part_equal_values_and_no_clicks_is_a_class(sample):
-    clicks = np.ones((24, 1))
-    clicks[-6:] = 0  # the last three queries have no click
-    bits = np.array([0.0] * 5 + [0.5, 1.0, 1.5, 2.0] + [0.0] * 3)
-    tied = dataclasses.replace(sample, click_names=("UCTR",), click_values=clicks, click_entropy=bits)
-    # of nine with a click, ranks 0..4 are tied (mean 2), then 5 to 8
-    expected = ["low"] * 5 + ["middle"] + ["high"] * 3 + ["no clicks"] * 3
-    assert classes_of(tied, "click_entropy") == expected

@@ -1,12 +1,9 @@
 """What sampling adds to the variance of a click metric, against loops and against worlds that are known."""
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
-from polars.testing import assert_frame_equal
-from scipy import stats
 
 from clickassay.core.records import Split
 from clickassay.correlation.tables import correlations
@@ -17,18 +14,8 @@ from clickassay.correlation.uncertainty.noise import (
     within_noise,
     within_reliability,
 )
-from support.one_correlation import jackknife, overall, ranked
+from support.one_correlation import overall, ranked
 from support.runs.given_sample import rows_of, sample_of
-
-
-def variances_by_loops(sample, click):
-    """s^2 of each configuration; with one session the mean of those with more (all are few here)."""
-    known = [s2 for s2, n in zip(sample.click_variances[:, click], sample.sessions, strict=True) if n >= 2]
-    pooled = sum(known) / len(known) if known else math.nan
-    return [
-        s2 if n >= 2 else pooled
-        for s2, n in zip(sample.click_variances[:, click], sample.sessions, strict=True)
-    ]
 
 
 def weighted_squares(sample, click):
@@ -37,81 +24,12 @@ def weighted_squares(sample, click):
     return sum(n * (y - centre) ** 2)
 
 
-def weighted_by_loops(sample, click):
-    total = sum(sample.sessions)
-    added = sum(
-        s2 * (1 - n / total) for s2, n in zip(variances_by_loops(sample, click), sample.sessions, strict=True)
-    )
-    return 1 - added / weighted_squares(sample, click)
-
-
-def within_by_loops(sample, click):
-    variances = np.array(variances_by_loops(sample, click))
-    added = squares = 0.0
-    for query in range(len(sample.queries)):
-        rows = np.flatnonzero(sample.query_index == query)
-        if len(rows) >= 2:
-            added += sum(variances[row] / sample.sessions[row] for row in rows) / len(rows)
-            squares += np.var(sample.click_values[rows, click], ddof=1)
-    return 1 - added / squares
-
-
 @pytest.fixture
 def sample(make_sample):
     """Some configurations have one session; noise explains a part of both variances."""
     found = make_sample(2, queries=30, configurations=70, most_sessions=6)
     assert 3 < (found.sessions == 1).sum() < 30
     return found
-
-
-def test_noise_corrected_correlations_are_divided_by_the_root_of_the_reliability(sample):
-    for table, value, by_loops in (
-        (overall(sample), "correlation", weighted_by_loops),
-        (ranked(sample), "exact", within_by_loops),
-    ):
-        for row in table.iter_rows(named=True):
-            root = math.sqrt(by_loops(sample, int(row["click_metric"][1])))
-            assert row["noise_corrected"] == pytest.approx(row[value] / root, rel=1e-10)
-            assert abs(row["noise_corrected"]) > abs(row[value])
-
-
-def test_the_ends_of_the_corrected_interval_are_t_errors_away_by_a_loop_over_queries(make_sample):
-    """Fieller: at an end v, the correlation less v times the root is t jackknife errors from 0."""
-    sample = make_sample(4, queries=14, configurations=45, most_sessions=9)
-    parts = [rows_of(sample, np.flatnonzero(sample.query_index != query)) for query in range(14)]
-    for tabled, value, by_loops in (
-        (overall, "correlation", weighted_by_loops),
-        (ranked, "exact", within_by_loops),
-    ):
-        # the correlations themselves have their own tests
-        table, left_out = tabled(sample), [tabled(part)[value] for part in parts]
-        bounded = 0
-        for place, row in enumerate(table.iter_rows(named=True)):
-            click = int(row["click_metric"][1])
-            root = math.sqrt(by_loops(sample, click))
-            pairs = [(r[place], math.sqrt(by_loops(p, click))) for r, p in zip(left_out, parts, strict=True)]
-            _, degrees = jackknife([r / each for r, each in pairs])
-            if row["noise_corrected_low"] is None:
-                assert root < stats.t.ppf(0.975, degrees) * jackknife([each for _, each in pairs])[0]
-                continue
-            bounded += 1
-            assert row["noise_corrected_low"] < row["noise_corrected"] < row["noise_corrected_high"]
-            for end in (row["noise_corrected_low"], row["noise_corrected_high"]):
-                error, _ = jackknife([r - end * each for r, each in pairs])
-                assert abs(row[value] - end * root) == pytest.approx(
-                    stats.t.ppf(0.975, degrees) * error, rel=1e-7
-                )
-        assert bounded
-
-
-def test_a_class_corrects_for_the_noise_of_its_own_configurations(sample):
-    halves = np.arange(30) % 2
-    table = correlations(sample, (Split("half", ("a", "b"), halves),))
-    for label, name in enumerate("ab"):
-        own = rows_of(sample, np.flatnonzero(halves[sample.query_index] == label))
-        alone = overall(own).drop("split", "class")
-        found = table.filter(split="half", **{"class": name}).drop("split", "class")
-        assert_frame_equal(found, alone, rel_tol=1e-9)
 
 
 def test_configurations_of_lonely_queries_give_the_variance_of_single_sessions_only(sample):
@@ -206,7 +124,6 @@ def test_the_reliability_is_missing_when_nothing_is_left_of_the_variance():
     assert np.isnan(found[1:]).all()
 
 
-# ---- worlds whose noise-free correlation is known ---------------------------------------------
 def world(seed, *, queries=400, each=3, most_sessions=6):
     """Clicks drawn with chances that follow an offline metric; the sample seen, and its truth."""
     rng = np.random.default_rng(seed)

@@ -8,15 +8,13 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t as student
 from statsmodels.stats.multitest import multipletests
 
 from clickassay.core.special import stdtrit
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
 from clickassay.correlation.uncertainty.intervals import holm, together_confidence
-from support.one_correlation import jackknife, overall, ranked
+from support.one_correlation import overall, ranked
 from support.runs.given_sample import sample_of
-from unit.correlation.test_comparisons import difference_of
 
 ROUNDING = 1e-9
 
@@ -72,21 +70,6 @@ def test_a_smallest_p_value_is_significant_by_holm_just_where_the_interval_leave
                 assert apart == (first["p_adjusted"] < 0.05)
 
 
-def test_the_interval_is_students_with_the_error_from_leaving_out_queries(make_sample):
-    """Against a loop over queries with statsmodels: two correlations' differences, ten pairs in a family."""
-    sample = make_sample(3, queries=20, configurations=60, clicks=1, editorial=5)
-    rows = comparisons(sample).to_dicts()
-    assert len(rows) == 10
-    for row in rows:
-        a, b = int(row["metric_a"][1:]), int(row["metric_b"][1:])
-        left = [difference_of(sample, sample.query_index != query, 0, a, b) for query in range(20)]
-        error, degrees = jackknife(left)
-        margin = student.ppf(1 - 0.05 / 2 / 10, degrees) * error
-        value = difference_of(sample, slice(None), 0, a, b)
-        assert row["simultaneous_low"] == pytest.approx(value - margin, abs=1e-6)
-        assert row["simultaneous_high"] == pytest.approx(value + margin, abs=1e-6)
-
-
 def test_without_an_interval_there_is_none_for_the_family():
     # one query cannot be left out
     sample = sample_of(
@@ -97,7 +80,6 @@ def test_without_an_interval_there_is_none_for_the_family():
     assert rows["simultaneous_low"].null_count() == rows.height == rows["ci_low"].null_count()
 
 
-# ---- the confidence -------------------------------------------------------------------------------
 def test_the_confidence_shares_five_per_cent_among_the_tests_of_a_family():
     p_values = np.array([[0.5, 0.01, 0.2, math.nan], [math.nan] * 4, [0.1, 0.1, 0.1, 0.1]])
     expected = [[1 - 0.05 / 3], [0.95], [1 - 0.05 / 4]]
@@ -117,7 +99,6 @@ def test_no_interval_of_this_confidence_contradicts_holm(p_values, degrees):
     assert (distance[kept] <= reach + 1e-6 * np.abs(reach)).all()
 
 
-# ---- Holm's adjustment, against statsmodels --------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.parametrize("tests", range(1, 10))
 def test_holms_adjustment_is_that_of_statsmodels_family_by_family(tests):

@@ -26,20 +26,6 @@ def of_queries(sample):
     return [rows for rows in groups if len(rows) >= 2]
 
 
-def exact_by_loops(sample, click, editorial):
-    """Method 8's closed form: three loops over queries, configurations and both variables."""
-    y, x = sample.click_values[:, click], sample.editorial_values[:, editorial]
-    s_ec = s_ee = s_cc = 0.0
-    for rows in of_queries(sample):
-        n = len(rows)
-        m_y, m_x = sum(y[rows]) / n, sum(x[rows]) / n
-        for row in rows:
-            s_ec += (y[row] - m_y) * (x[row] - m_x) / (n - 1)
-            s_ee += (x[row] - m_x) ** 2 / (n - 1)
-            s_cc += (y[row] - m_y) ** 2 / (n - 1)
-    return s_ec / math.sqrt(s_ee * s_cc)
-
-
 def exact(sample):
     within = within_queries(sample)
     return exact_correlations(query_covariances(within).sum(axis=0), within.n_clicks)
@@ -60,18 +46,6 @@ def table(sample, *, iterations=50, seed=0):
 
 def array(frame, column):
     return frame[column].cast(float).fill_null(math.nan).to_numpy().reshape(2, 3)
-
-
-def test_the_closed_form_is_that_of_plain_loops(make_sample):
-    sample = make_sample(2)
-    expected = [[exact_by_loops(sample, click, editorial) for editorial in range(3)] for click in range(2)]
-    np.testing.assert_allclose(exact(sample), expected, rtol=1e-12)
-    found = table(sample)
-    np.testing.assert_allclose(array(found, "exact"), expected, rtol=1e-12)
-    assert found["n_queries"].unique().to_list() == [len(of_queries(sample))]
-    assert len(of_queries(sample)) < len(sample.queries)
-    assert found["n_configurations"].unique().to_list() == [sum(map(len, of_queries(sample)))]
-    assert found["reason"].null_count() == len(found) == 6
 
 
 def test_many_iterations_tend_to_the_closed_form(make_sample):

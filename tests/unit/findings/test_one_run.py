@@ -35,6 +35,8 @@ def test_the_largest_sample_that_fits_a_choice_is_taken():
         ("{", r"settings\.json is broken \(.*\); make the run again"),
         ("[]", r"settings\.json is broken \(it is not a JSON object\)"),
         ("{}", r"is broken"),
+        ("[" * 100_000, r"settings\.json is broken"),
+        ('{"inputs": [], "settings": {}, "versions": {}}', r"is broken"),
         (json.dumps({**INFO, "settings": {"scale": ["a"], "max_grade": "x"}}), r"settings\.json is broken"),
         (json.dumps({**INFO, "settings": {"scale": ["a", "b"], "max_grade": 1, "depth": [0]}}), "is broken"),
     ],

@@ -7,13 +7,7 @@ import pytest
 from clickassay.core.contracts.columns import EVERY
 from clickassay.health.checks import BY_NAME, checked, checks_with
 from clickassay.health.examples import _offset
-from clickassay.health.measures import (
-    alike_numbers,
-    log_numbers,
-    market_numbers,
-    position_numbers,
-    time_numbers,
-)
+from clickassay.health.measures import alike_numbers, log_numbers, position_numbers, time_numbers
 from clickassay.patterns.health import LogCounts
 
 HOUR, MINUTE = 3_600_000, 60_000
@@ -128,15 +122,6 @@ def test_hours_without_a_search_are_named_if_they_usually_have_some():
         quiet = [*day, *day[:rare], 0, *day[rare + 1 :], *day, *day]
         assert statuses(time_numbers(by_hour(quiet), HOUR)) == {}
     assert statuses(time_numbers(by_hour([*day, *[0] * 24, *day, *day]), HOUR)) == {}  # a missing day
-
-
-def test_more_than_twenty_markets_are_a_caution_that_names_some():
-    sessions = {f"m{number:02}": 1 for number in range(21)}
-    (found,) = checked(market_numbers(sessions))
-    assert (found.status, found.fires) == ("caution", True)
-    assert "The log has 21 markets, such as 'm00', 'm01', 'm02'." in found.text
-    del sessions["m20"]
-    assert statuses(market_numbers(sessions)) == {}
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,6 @@ def test_a_column_is_proposed_once_and_never_in_place_of_ours():
     assert likely_columns("searches", ["results"], pl.Schema({"nothing": pl.String()})) == {}
 
 
-# ---- columns that nobody named --------------------------------------------------------------------
 VALUES = {
     "id": "7", "text": "lamp", "time": "2026-01-05T00:00:00Z", "moment": "2026-01-05T00:00:00Z",
     "texts": '["a", "b"]', "integer": "1", "flag": "true", "seconds": "3.5", "any": "2",
@@ -234,7 +233,6 @@ def test_every_column_is_proposed_and_named_under_every_likely_name(shape, colum
     assert rows[column].null_count() == 0
 
 
-# ---- the setting ------------------------------------------------------------------------------
 def test_names_are_given_as_options_or_as_sections_of_a_settings_file(tmp_path):
     file = tmp_path / "settings.toml"
     file.write_text(

@@ -35,19 +35,6 @@ def test_a_grade_is_a_whole_number_or_a_label(grade, expected):
     assert grades_of(prepared([("q", "a", grade)])) == [("q", "a", expected)]
 
 
-def test_queries_and_urls_are_normalised_like_the_log():
-    rows = [("  Q ", "HTTP://A.example/", 1), ("q", "Opaque ID", 2)]
-    assert grades_of(prepared(rows)) == [("q", "Opaque ID", 2), ("q", "http://a.example", 1)]
-    raw = grades_of(prepared(rows, normalise_urls=False))
-    assert raw == [("q", "HTTP://A.example/", 1), ("q", "Opaque ID", 2)]
-
-
-def test_equal_judgments_collapse_and_are_counted():
-    judgments = prepared([("q", "a", 2), ("Q", "a", 2), ("q", "b", 1)])
-    assert grades_of(judgments) == [("q", "a", 2), ("q", "b", 1)]
-    assert funnel_of(judgments) == {("read", ""): 3, ("repeated", "same judgment again"): 1, ("kept", ""): 2}
-
-
 CONFLICT = [("q", "a", 2), ("q", "a", 1), ("q", "b", 0), ("q", "b", 0), ("q", "b", 1)]
 
 
@@ -75,26 +62,6 @@ def test_halves_round_up():
     assert [grade for *_, grade in grades_of(prepared(rows, conflicts="mean-rounded"))] == [1, 2, 3]
 
 
-def test_different_judges_may_differ():
-    judgments = prepared([], frame=judgment_rows([("q", "a", 1), ("q", "a", 4)], judge=["llm", "editor"]))
-    assert judgments.judges == ("editor", "llm")
-    assert judgments.grades.height == 2
-
-
-def test_different_markets_may_differ_when_judgments_have_markets():
-    frame = judgment_rows([("q", "a", 1), ("q", "a", 4), ("r", "a", 2)], market=["uk", "us", "us"])
-    judgments = prepared([], frame=frame, by_market=True)
-    found = judgments.grades.select("market", "query", "grade").rows()
-    assert sorted(found) == [("uk", "q", 1), ("us", "r", 2)]
-    assert funnel_of(judgments)["no query", "its query is not in the log"] == 1  # q is not a query of us
-
-
-def test_judgments_of_queries_that_the_log_lacks_are_counted_out():
-    judgments = prepared([("q", "a", 1), ("unheard", "a", 1)])
-    assert grades_of(judgments) == [("q", "a", 1)]
-    assert funnel_of(judgments)["no query", "its query is not in the log"] == 1
-
-
 @pytest.mark.parametrize(("grade", "none"), [("2", " "), (2.0, float("nan"))])
 def test_a_blank_or_nan_grade_is_no_grade(grade, none):
     judgments = prepared([("q", "a", grade), ("q", "b", none)], max_rejected=1)
@@ -107,9 +74,3 @@ def test_a_word_that_the_scale_names_is_a_grade():
         scale=("none", "some"), relevant_grade=1, success_grade=1,
     )  # fmt: skip
     assert grades_of(judgments) == [("q", "a", 0), ("q", "b", 1)]
-
-
-def test_grades_are_the_same_whatever_the_order_of_rows():
-    rows = [(query, url, grade) for query in "rq" for grade, url in enumerate("cab")]
-    expected = [(query, url, "cab".index(url)) for query in "qr" for url in "abc"]
-    assert grades_of(prepared(rows)) == grades_of(prepared(rows[::-1])) == expected

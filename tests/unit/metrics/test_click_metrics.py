@@ -91,7 +91,6 @@ def test_metrics_of_no_session_are_empty():
         assert BY_NAME[name](np.zeros(0, dtype=np.int64)).shape == (0,)
 
 
-# ---- means and variances over sessions -------------------------------------------------------------
 DEPTH = 5
 PATTERNS = st.lists(
     st.tuples(st.integers(0, 2**DEPTH - 1), st.integers(1, 7)),
@@ -257,7 +256,6 @@ def test_click_entropy_refuses_negative_clicks_and_unknown_queries(query, clicks
         click_entropy(np.array([query]), np.array([0]), np.array([clicks]), queries=2)
 
 
-# ---- signals and outcomes --------------------------------------------------------------------------
 PLACES, LISTS = 4, 5
 
 

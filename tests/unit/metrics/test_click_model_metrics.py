@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.click_models.by_grade import expected_mean_rr
 from clickassay.click_models.catalogue import CLICK_MODELS, click_models
 from clickassay.click_models.click_log import ClickLog
+from clickassay.click_models.expected import expected_mean_rr
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings, load_settings
 from clickassay.jobs.analyse import analyse

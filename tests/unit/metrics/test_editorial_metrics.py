@@ -202,7 +202,6 @@ def test_measures_that_do_not_fit_the_data_are_refused(name, error, complaint):
         values([4, 0], names=[name])
 
 
-# ---- the extended cascade metric (Chapelle et al. 2009, 7.2) ----------------------------------
 @given(grades=GRADES, gamma=st.fractions(Fraction(1, 100), 1))
 def test_err_with_abandonment_is_the_sum_of_the_paper(grades, gamma):
     name = f"ERR(gamma={float(gamma)!r})"

@@ -66,7 +66,6 @@ def test_no_configuration_or_no_session_gives_no_share():
     assert null_success(np.array([1]), np.zeros(0, np.int64), np.zeros(0, np.int64)).tolist() == [0.0]
 
 
-# ---- correlations ---------------------------------------------------------------------------
 def test_the_null_correlation_is_that_of_patterns_dealt_regardless_of_grades():
     """Every session of every configuration takes a pattern at random; SS then looks at the grades."""
     rng = np.random.default_rng(4)

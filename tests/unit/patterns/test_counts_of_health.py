@@ -13,17 +13,10 @@ from hypothesis import strategies as st
 from clickassay.core.files.sql import sql_text
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts, id_digests
 from clickassay.patterns.health import LOWEST_BITS, USER_BUCKETS, LogCounts, distinct_users, merged_counts
+from support.logs.odd_texts import PRIME, digest
 
 EDGES = (-(2**63), 2**63 - 1, -1, 0, 2**31 - 2, 2**31 - 1, 2**31, -(2**31), 7 * (2**31 - 1), -7 * (2**31 - 1))
 NUMBERS = st.one_of(st.sampled_from(EDGES), st.integers(-(2**63), 2**63 - 1), st.integers(0, 10**6))
-
-
-def mixed(number):
-    """Return the digest of a whole number, by integers without bounds."""
-    prime = 2**31 - 1
-    quotient = abs(number) // prime * (1 if number >= 0 else -1)
-    low = number % prime * 48271 + quotient % prime * 69621 + 11
-    return (low % prime * 1103515245 + 12345) % prime
 
 
 def in_sql(macro, column):
@@ -35,7 +28,7 @@ def in_sql(macro, column):
 
 @given(st.lists(NUMBERS, min_size=1, max_size=20))
 def test_numbers_have_the_digest_of_unbounded_arithmetic(numbers):
-    assert digests_of_numbers(np.array(numbers, np.int64)).tolist() == [mixed(number) for number in numbers]
+    assert digests_of_numbers(np.array(numbers, np.int64)).tolist() == [digest(number) for number in numbers]
 
 
 def test_numbers_and_texts_have_the_digests_of_sql():
@@ -47,15 +40,11 @@ def test_numbers_and_texts_have_the_digests_of_sql():
     assert id_digests(pl.Series(["a"]))[0] == int(hashlib.md5(b"a").hexdigest()[:16], 16)  # noqa: S324
 
 
-# ---- counts ----------------------------------------------------------------------------------------
-PRIME = 2**31 - 1
-
-
 def oracle(times, users):
     found, bits = Counter(), {}
     for time, user in zip(times, users, strict=True):
-        digest = int(hashlib.md5(user.encode(), usedforsecurity=False).hexdigest()[:15], 16)
-        spread = (digest % PRIME) ** 2 % PRIME
+        head = int(hashlib.md5(user.encode(), usedforsecurity=False).hexdigest()[:15], 16)
+        spread = (head % PRIME) ** 2 % PRIME
         found["searches_by_day", time // 86_400_000] += 1
         found["searches_by_minute", time // 60_000 % 1440] += 1
         found["searches_by_users", spread % 4096] += 1

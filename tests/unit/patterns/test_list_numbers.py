@@ -159,7 +159,6 @@ def test_a_table_of_an_older_version_whose_list_shows_a_result_twice_is_refused(
         _ = lists.results
 
 
-# ---- results by number -----------------------------------------------------------------------------
 LISTS = [["a", "b", "c"], ["c", "a"], [], ["a", "b"], ["b", "ä", "a", "a"]]
 QUERY = np.array([1, 1, 0, 3, 1])
 

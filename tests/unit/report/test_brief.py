@@ -72,7 +72,6 @@ def test_a_section_of_one_sentence_has_no_more():
     assert not briefly(Section("s", "S", ("All of it.",))).has_more
 
 
-# ---- sections that cannot be relied on ------------------------------------------------------------
 FEW, HEAVY = "fewer than 50 queries", "heavy tails"
 
 

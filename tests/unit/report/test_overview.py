@@ -8,7 +8,6 @@ from dataclasses import replace
 import polars as pl
 import pytest
 from scipy.stats import norm as normal
-from scipy.stats import t as student
 
 from clickassay.core.text.words import MINUS
 from clickassay.findings.draw import mean_levels
@@ -26,12 +25,11 @@ from clickassay.report.sections.overview import (
     second_overview,
 )
 from clickassay.report.verdict.sentences import scale_sentences
-from support.one_correlation import jackknife
 from support.reports.report_runs import RUNS, checks, report_of, settings_with
 from support.reports.report_runs import run_of as run_with
 from support.reports.report_svg import Picture
 from support.reports.report_tables import run_info, run_tables
-from support.reports.report_world import BASELINES, HEADLINE, HOSTILE
+from support.reports.report_world import HOSTILE
 from support.reports.verdict_world import correlations, found_in, pairs, run_of, within
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "RR": -0.2, "MeanGrade": 0.02, "MeanGrade@1": 0.38}
@@ -50,7 +48,6 @@ def small():
     return run_of(correlations=correlations(VALUES), comparisons=tests, settings={"current": "DCG"})
 
 
-# ---- rows -----------------------------------------------------------------------------------------
 def test_rows_stand_highest_first_with_what_tests_and_bounds_say(small):
     drawn = overview(small, ranking_of(small))
     assert [(bar.label, *bar.texts, bar.status) for bar in drawn.bars] == [
@@ -190,7 +187,6 @@ def test_the_legend_explains_the_marks_that_are_there(small):
     assert "band" not in [mark for mark, _ in overview_legend([replace(drawn, margin=0.0)])]
 
 
-# ---- the highest that can be reached -----------------------------------------------------------------
 def with_reliability(reliability, values=VALUES):
     """A run whose noise-corrected correlations are those divided by the root of a reliability."""
     root = math.sqrt(reliability)
@@ -253,29 +249,6 @@ def test_the_band_of_the_margin_and_the_head_of_the_values_lie_within_the_pictur
     assert 0 <= left <= end <= picture.width
 
 
-# ---- means and facts ------------------------------------------------------------------------------
-def test_means_are_those_of_sessions_with_intervals_of_leaving_out_queries(tables):
-    run = run_with(tables)
-    rows = tables["configurations"].filter(**HEADLINE).to_dicts()
-    found = mean_levels(run)
-    assert not set(found) & set(BASELINES)
-    assert list(found)[:2] == ["DCG", "NDCG"]
-    assert list(found)[-1] == "QCTR"
-    for name in ("ERR", "MeanRR"):
-
-        def mean(kept, name=name):
-            sessions = sum(row["n_sessions"] for row in kept)
-            return sum(row[name] * row["n_sessions"] for row in kept) / sessions
-
-        queries = sorted({row["query"] for row in rows})
-        left = [mean([row for row in rows if row["query"] != query]) for query in queries]
-        error, degrees = jackknife(left)
-        margin = student.ppf(0.975, degrees) * error
-        assert found[name].mean == pytest.approx(mean(rows), abs=1e-9)
-        assert found[name].low == pytest.approx(mean(rows) - margin, abs=1e-7)
-        assert found[name].high == pytest.approx(mean(rows) + margin, abs=1e-7)
-
-
 def test_the_table_of_means_has_what_was_found_and_no_end_that_is_not_there(tables):
     run = run_with(tables)
     found = mean_levels(run)
@@ -313,7 +286,6 @@ def test_the_health_of_the_log_is_one_line(statuses, line):
     assert health_line(run_of(health=checks(*statuses))) == line
 
 
-# ---- the summary's picture ------------------------------------------------------------------------
 def png_size(data):
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     return struct.unpack(">II", data[16:24])

@@ -98,7 +98,6 @@ def test_no_link_of_the_page_stands_within_another(pages):
     assert all(parent != "a" for parent, _ in pages["full"].links)
 
 
-# ---- once a section ---------------------------------------------------------------------------
 def page_with(*texts):
     """A head and sections with these texts, as the page has them."""
     return "<main>" + "".join(

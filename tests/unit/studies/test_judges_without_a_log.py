@@ -15,7 +15,6 @@ from clickassay.studies.judges.compare import compare_judges
 from clickassay.studies.judges.verdict import answer, other_scales
 
 NAMES = ("ann", "bob", "model")
-KAPPAS = {"kappa": None, "kappa_linear": "linear", "kappa_quadratic": "quadratic"}
 
 
 def world(seed, queries=40, *, holes=0.3):
@@ -84,19 +83,6 @@ def test_intervals_leave_out_a_query_at_a_time():
     half = (np.arctanh(found["ci_high"]) - np.arctanh(found["ci_low"])) / 2
     assert 1.96 * error <= half <= 2.3 * error
     assert np.tanh(np.arctanh(found["value"]) + half) == pytest.approx(found["ci_high"])
-
-
-def test_alpha_of_all_judges_counts_results_that_two_or_more_judged():
-    rows = world(6)
-    found = value(compare_judges(NAMES, rows), "all", "all", "alpha_interval")
-    units = [group["grade"].to_list() for _, group in rows.group_by("query", "url") if group.height > 1]
-    values = [grade for unit in units for grade in unit]
-    observed = sum(
-        sum((a - b) ** 2 for a in unit for b in unit) / (len(unit) - 1) for unit in units
-    )  # fmt: skip
-    expected = sum((a - b) ** 2 for a in values for b in values) / (len(values) - 1)
-    assert found["value"] == pytest.approx(1 - observed / expected)
-    assert found["n_results"] == len(units)
 
 
 def test_judges_who_agree_in_everything_have_one_and_of_one_grade_no_kappa():
@@ -175,7 +161,6 @@ def test_the_answer_is_yes_only_without_a_caution_and_on_one_scale():
     assert opposite.startswith("a and b have a quadratic kappa of \N{MINUS SIGN}")
 
 
-# ---- files ----------------------------------------------------------------------------------------
 @pytest.fixture
 def files(tmp_path):
     """A file of each judge; queries are spelled in capitals by one."""

@@ -26,14 +26,7 @@ _UNIONS = (Union, UnionType)
 def checked(
     function: Callable[..., Any], args: Sequence[Any], more: Mapping[str, Any]
 ) -> inspect.BoundArguments:
-    """Return the arguments of a call as their annotations have them: a whole number may be written ``"5"``.
-
-    What has an annotation of other types, as frames and settings, is checked where it is read.
-
-    Raises SettingsError if an argument is of another kind, or one of a function with settings has another
-    name than these; TypeError if arguments are too many or missing, or another function has none of a
-    name.
-    """
+    """Return a call's arguments as annotated, tables and settings unread; SettingsError for other kinds."""
     signature, adapters = _declared(function)
     name = function.__name__
     names = [one for one, of in signature.parameters.items() if of.kind not in _STARRED and one != "self"]

@@ -48,11 +48,7 @@ class AsSaid:
 
 @contextmanager
 def progress_of(wanted: "bool | Callback") -> Iterator[Callback]:
-    """Yield the callback that a caller of a function wants to be told by.
-
-    wanted: True: a bar in a terminal or a notebook; elsewhere only notes, on stderr. False: nothing. Or a
-    function that is called with each event.
-    """
+    """Yield the callback for events: True = a bar, or only notes on stderr; False; or a function."""
     if wanted is False or isinstance(wanted, AsSaid):
         yield wanted or silent
         return

@@ -1,7 +1,4 @@
-"""What the command line says, in the words of Python: options as keywords, commands as functions.
-
-Messages are written once, with options: a caller of a function reads them with its keywords.
-"""
+"""Messages, written once with options and commands, as keywords and functions for callers from Python."""
 
 import functools
 import re
@@ -19,7 +16,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _INTERRUPTED = "Query interrupted"
-"""What DuckDB raises at Ctrl-C."""
 
 FUNCTIONS = {
     "audit": "audit", "check": "check", "diff": "diff", "evaluate": "evaluate",
@@ -32,10 +28,11 @@ FUNCTIONS = {
 KEYWORDS = frozenset({
     "actions", "alpha", "assignments", "at_least", "average_over", "baseline", "beyond_noise", "bounds",
     "by", "changed", "clicks", "comparisons", "cv_folds", "difference", "expected", "experiments",
-    "fail_above", "files", "force", "gains", "gamma", "grade_map", "grades", "interleaved", "judge",
-    "judgments", "known", "level", "market", "n_queries", "n_searches", "objective", "others", "out",
-    "outcomes", "pair", "past_tests", "plan", "power", "queries", "rankings", "rel", "rules", "scores",
-    "searches", "splits", "store", "strict", "tests", "utilities", "value", "world",
+    "fail_above", "files", "force", "gains", "gamma", "grade_map", "grades", "held_out", "hold_out",
+    "interleaved", "judge", "judgments", "known", "level", "market", "n_queries", "n_searches", "objective",
+    "others", "out", "outcomes", "pair", "past_tests", "plan", "power", "pseudo_count", "queries",
+    "rankings", "rel", "rules", "scores", "searches", "splits", "store", "strict", "tests", "utilities",
+    "value", "world",
 })  # fmt: skip
 """Keywords of functions that are no settings."""
 
@@ -62,10 +59,7 @@ _QUOTES = frozenset({'"', "'"})
 
 
 def in_python(text: str) -> str:
-    """Return a message with keywords in place of options, and functions in place of commands.
-
-    What the command line alone can do stays a command, and says where it is given.
-    """
+    """Return a message with keywords and functions in place of options and commands, where there are any."""
     text = _COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0].strip('`'))}`", text)
     text = _LAST_COMMAND.sub(lambda found: f"`{_call(found[1], found[2], found[0])}`", text)
     text = text.replace(f"{_ELSEWHERE}`", f"`{_ELSEWHERE}")
@@ -94,7 +88,6 @@ def _call(command: str, rest: str, whole: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a command; blanks part them where quotes do not close."""
     try:
         return shlex.split(text)
     except ValueError:
@@ -102,7 +95,6 @@ def _words(text: str) -> list[str]:
 
 
 def _arguments(words: Sequence[str]) -> str:
-    """Return the arguments of a call; '' where there are none."""
     taken, place = [], 0
     while place < len(words):
         word, following = words[place], words[place + 1] if place + 1 < len(words) else "--"
@@ -149,7 +141,6 @@ def _is_value(name: str, value: str) -> bool:
 
 
 def _choices(kind: object) -> tuple[object, ...]:
-    """Return the values of a type that is a choice of texts, also in a list."""
     found = get_args(kind)
     return found if any(isinstance(one, str) for one in found) else sum(map(_choices, found), ())
 

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 
 def design_of(plan: Place | None) -> Design | None:
-    """Return how a plan chose queries.
-
-    Raises ActiveError if the folder is no plan.
-    """
+    """Return how a plan chose queries; ActiveError if the folder is no plan."""
     if plan is None:
         return None
     from clickassay.studies.labelling.plan_folder import read_plan  # noqa: PLC0415 - few have one
@@ -37,10 +34,7 @@ def design_of(plan: Place | None) -> Design | None:
 
 
 def classes_of(queries: "InputSource | None", by: Sequence[str]) -> pl.DataFrame | None:
-    """Return classes of queries.
-
-    Raises InputError, SettingsError if the table cannot be read, or lacks a column.
-    """
+    """Return classes of queries; raises if the table cannot be read, or lacks a column."""
     if queries is None:
         if by:
             raise SettingsError("--by: which class a query has is in a table; give it by --queries")

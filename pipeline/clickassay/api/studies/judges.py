@@ -18,16 +18,9 @@ from clickassay.core.text.words import plural
 from clickassay.inputs.frames import Frame, of_dict
 from clickassay.inputs.importers.judgments import RatingOptions
 from clickassay.report.writers.page import write_study
+from clickassay.studies.judges import verdict
 from clickassay.studies.judges.compare import JudgesCompared
 from clickassay.studies.judges.report import build_judges_report, judges_tables
-from clickassay.studies.judges.verdict import (
-    answer,
-    details,
-    other_scales,
-    overlap_sentence,
-    rankings_sentence,
-    repeated_sentences,
-)
 
 _ALWAYS = ("agreement", "confusion", "grades", "sheet")
 """Tables that every comparison has."""
@@ -76,12 +69,12 @@ class JudgesResult(SavedResult):
     @property
     def answer(self) -> str:
         """Whether the first two judges agree; without a full stop."""
-        return answer(self.found, self.at_least)
+        return verdict.answer(self.found, self.at_least)
 
     @property
     def verdict(self) -> str:
         """Whether the first two judges agree, on what, and what would settle it."""
-        return f"{self.answer}. {details(self.found, self.at_least)}"
+        return f"{self.answer}. {verdict.details(self.found, self.at_least)}"
 
     @property
     def agreement(self) -> pl.DataFrame:
@@ -155,13 +148,13 @@ class JudgesResult(SavedResult):
     def parts(self) -> Iterator[Part]:
         """Yield the answer, and the tables."""
         yield f"{self.answer}."
-        yield details(self.found, self.at_least)
-        if said := rankings_sentence(self.found):
+        yield verdict.details(self.found, self.at_least)
+        if said := verdict.rankings_sentence(self.found):
             yield said
         for table in judges_tables(self.found).values():
             yield from on_screen(table) if table.rows else ()
-        yield overlap_sentence(self.found)
-        yield from repeated_sentences(self.found)
-        yield from other_scales(self.found)
+        yield verdict.overlap_sentence(self.found)
+        yield from verdict.repeated_sentences(self.found)
+        yield from verdict.other_scales(self.found)
         if caution := next(iter(self.agreement["caution"].drop_nulls()), None):
             yield f"Caution: {caution}."

@@ -407,10 +407,7 @@ def _sizes(sizes: tuple[RequiredSize, ...], per_query: float) -> ShownTable:
 
 
 def pair_of(given: str | tuple[str, str]) -> tuple[str, str]:
-    """Return two metrics, perhaps from a text with a comma.
-
-    Raises SettingsError if it does not name two different metrics.
-    """
+    """Return two metrics, perhaps from a text with a comma; SettingsError if they are not two."""
     text = given if isinstance(given, str) else ",".join(given)
     names = [name.strip() for name in re.split(r",(?![^()]*\))", text)]  # RBP(p=0.6,max_rel=4) is one name
     if len(names) != 2 or names[0] == names[1] or not all(names):

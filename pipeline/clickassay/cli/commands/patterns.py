@@ -45,10 +45,7 @@ class TablePlace:
             raise typer.BadParameter("give either --out or --store")
 
     def or_of(self, project: ProjectFile | None) -> Self:
-        """Return the place; the store of a project where neither is given.
-
-        Raises SettingsError if there is none.
-        """
+        """Return the place, else the store of a project; SettingsError if there is none."""
         if self.out is not None or self.store is not None:
             return self
         if project is None or not project.store:

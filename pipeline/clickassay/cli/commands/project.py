@@ -126,7 +126,6 @@ def settings(settings_file: SETTINGS_FILE = None, project: PROJECT_FILE = None, 
 
 
 def _inputs(project: "ProjectFile | None", file: "ProjectFile | None") -> Iterator[dict[str, Any]]:
-    """Yield inputs and output, each with the place that names it."""
     levels: list[tuple[str, dict[str, Any]]] = [("variable", inputs_in(os.environ))]
     for kind, one in (("settings file", file), ("project file", project)):
         if one is not None:

@@ -18,7 +18,6 @@ from clickassay.core.errors import SettingsError
 from clickassay.core.settings import PROJECT, Settings
 
 Given = dict[str, Any]
-"""Parameters of a function, by their names."""
 
 LAST = "{last}"
 """In rules of a project: the run before the one that is checked."""

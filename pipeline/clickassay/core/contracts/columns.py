@@ -16,7 +16,7 @@ EDITORIAL = Column("editorial_metric", pl.String, "name of an offline metric")
 SAMPLE = (MARKET, DEPTH, JUDGE)
 METRICS = (CLICK, EDITORIAL)
 QUERY = Column("query", pl.String, "normalised query")
-REASON = Column("reason", pl.String, "why there is no value; null when there is one")
+REASON = Column("reason", pl.String, "why there is no value; else null")
 N_QUERIES = Column("n_queries", pl.Int64, "queries behind the value")
 N_CONFIGURATIONS = Column("n_configurations", pl.Int64, "configurations behind the value")
 N_SESSIONS = Column("n_sessions", pl.Int64, "sessions behind the value")
@@ -33,7 +33,7 @@ def with_interval(name: str, what: str, *, ends: str = "") -> tuple[Column, Colu
 
 
 INTERVAL = (
-    Column("ci_low", pl.Float64, "lower end of the 95% CI of the value before it, by excluding queries"),
+    Column("ci_low", pl.Float64, "lower end of the 95% CI of the value before, by excluding queries"),
     Column("ci_high", pl.Float64, "upper end of the same interval"),
 )
 
@@ -48,18 +48,16 @@ CORRELATION = (
     Column("correlation", pl.Float64, "weighted Pearson correlation over configurations; -1..1"),
     *INTERVAL,
 )
-CAUTION = Column("caution", pl.String, "why the interval is not reliable; null if it is")
+CAUTION = Column("caution", pl.String, "why the interval is unreliable; else null")
 
-ABOVE_NOTHING = (
-    Column("p_value", pl.Float64, "two-sided p-value of clicks that ignore the grades; 0..1"),
-    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the offline metrics; 0..1"),
+P_VALUES = (
+    Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
+    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the family; 0..1"),
 )
 
 SIMULTANEOUS = (
     Column(
-        "simultaneous_low",
-        pl.Float64,
-        "lower end of the simultaneous 95% CI over the whole family (Bonferroni)",
+        "simultaneous_low", pl.Float64, "lower end of the simultaneous 95% CI over the family (Bonferroni)"
     ),
     Column("simultaneous_high", pl.Float64, "upper end of the same interval"),
 )
@@ -69,9 +67,8 @@ SPREAD = (
     Column("degrees", pl.Float64, "degrees of freedom of its square"),
 )
 TESTED = (
-    Column("p_value", pl.Float64, "two-sided p-value of no difference; 0..1"),
-    Column("p_adjusted", pl.Float64, "the same after Holm's adjustment over the family; 0..1"),
-    Column("queries_needed", pl.Float64, "queries that would detect such a difference 4 times out of 5"),
+    *P_VALUES,
+    Column("queries_needed", pl.Float64, "queries that would detect it with 80% power"),
     N_QUERIES,
     CAUTION,
 )

@@ -2,26 +2,7 @@
 
 import polars as pl
 
-from clickassay.core.contracts.columns import (
-    ABOVE_NOTHING,
-    CAUTION,
-    CLICK,
-    CORRELATION,
-    COUNTS,
-    INTERVAL,
-    METRICS,
-    N_CONFIGURATIONS,
-    N_QUERIES,
-    N_SESSIONS,
-    QUERY,
-    REASON,
-    SAMPLE,
-    SIMULTANEOUS,
-    SPREAD,
-    TESTED,
-    noise_corrected,
-    with_interval,
-)
+from clickassay.core.contracts import columns
 from clickassay.core.contracts.form import Column, Table
 
 SPLIT = Column("split", pl.String, "how queries are split: all, length, frequency, navigational, ...")
@@ -33,145 +14,114 @@ NULL_CORRELATION = Column(
 CORRELATIONS = Table(
     "correlations",
     "one row per market, depth, judge, split, class, click metric and offline metric",
-    (
-        *SAMPLE,
-        SPLIT,
-        CLASS,
-        *METRICS,
-        *CORRELATION,
-        *noise_corrected("the correlation"),
-        *ABOVE_NOTHING,
-        *SIMULTANEOUS,
-        NULL_CORRELATION,
-        *COUNTS,
-        REASON,
-        CAUTION,
-    ),
     ("market", "depth", "judge", "split", "class", "click_metric", "editorial_metric"),
+    *columns.SAMPLE,
+    SPLIT,
+    CLASS,
+    *columns.METRICS,
+    *columns.CORRELATION,
+    *columns.noise_corrected("the correlation"),
+    *columns.P_VALUES,
+    *columns.SIMULTANEOUS,
+    NULL_CORRELATION,
+    *columns.COUNTS,
+    columns.REASON,
+    columns.CAUTION,
 )
 
 DIFFERENCES = Table(
     "differences",
-    "one row per market, depth, judge, click metric and offline metric (Algorithm 3)",
-    (
-        *SAMPLE,
-        *METRICS,
-        Column("monte_carlo", pl.Float64, "Pearson correlation of (dE, dC) over the iterations; -1..1"),
-        Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
-        Column("exact", pl.Float64, "closed form: the limit of infinitely many iterations; -1..1"),
-        *INTERVAL,
-        *noise_corrected("the closed form"),
-        *ABOVE_NOTHING,
-        *SIMULTANEOUS,
-        Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
-        N_QUERIES,
-        N_CONFIGURATIONS,
-        REASON,
-        CAUTION,
-    ),
+    "one row per market, depth, judge, click metric and offline metric",
     ("market", "depth", "judge", "click_metric", "editorial_metric"),
+    *columns.SAMPLE,
+    *columns.METRICS,
+    Column("monte_carlo", pl.Float64, "Pearson correlation of (dE, dC) over the iterations; -1..1"),
+    Column("monte_carlo_se", pl.Float64, "its standard error, (1 - r^2) / sqrt(iterations)"),
+    Column("exact", pl.Float64, "closed form: the limit of infinitely many iterations; -1..1"),
+    *columns.INTERVAL,
+    *columns.noise_corrected("the closed form"),
+    *columns.P_VALUES,
+    *columns.SIMULTANEOUS,
+    Column("sign_agreement", pl.Float64, "1/2 + asin(exact)/pi; 0..1"),
+    columns.N_QUERIES,
+    columns.N_CONFIGURATIONS,
+    columns.REASON,
+    columns.CAUTION,
 )
 
-_PAIR = (
-    *SAMPLE,
-    CLICK,
-    Column("metric_a", pl.String, "an offline metric"),
-    Column("metric_b", pl.String, "another offline metric"),
-)
-_PAIR_KEY = ("market", "depth", "judge", "click_metric", "metric_a", "metric_b")
 
-COMPARISONS = Table(
-    "comparisons",
-    "one row per market, depth, judge, click metric and pair of offline metrics",
-    (
-        *_PAIR,
-        Column("difference", pl.Float64, "correlation of metric_a minus correlation of metric_b"),
-        *INTERVAL,
-        *SIMULTANEOUS,
-        *SPREAD,
-        *TESTED,
-    ),
-    _PAIR_KEY,
-)
+def _compared(name: str, difference: str, *more: Column) -> Table:
+    return Table(
+        name,
+        "one row per market, depth, judge, click metric and pair of offline metrics",
+        ("market", "depth", "judge", "click_metric", "metric_a", "metric_b"),
+        *columns.SAMPLE,
+        columns.CLICK,
+        Column("metric_a", pl.String, "an offline metric"),
+        Column("metric_b", pl.String, "another offline metric"),
+        Column("difference", pl.Float64, difference),
+        *columns.INTERVAL,
+        *columns.SIMULTANEOUS,
+        *columns.SPREAD,
+        *columns.TESTED,
+        *more,
+    )
 
-DIFFERENCE_COMPARISONS = Table(
-    "difference_comparisons",
-    "one row per market, depth, judge, click metric and pair of offline metrics (Algorithm 3)",
-    (
-        *_PAIR,
-        Column("difference", pl.Float64, "closed form of metric_a minus closed form of metric_b"),
-        *INTERVAL,
-        *SIMULTANEOUS,
-        *SPREAD,
-        *TESTED,
-    ),
-    _PAIR_KEY,
-)
+
+COMPARISONS = _compared("comparisons", "correlation of metric_a minus that of metric_b")
+DIFFERENCE_COMPARISONS = _compared("difference_comparisons", "closed form of metric_a minus that of metric_b")
 
 WITHIN = Table(
     "within",
-    "one row per market and all markets, depth, judge, split, class, click metric and offline metric",
-    (
-        *SAMPLE,
-        SPLIT,
-        CLASS,
-        *METRICS,
-        Column("correlation", pl.Float64, "correlation within queries; -1..1"),
-        *INTERVAL,
-        *noise_corrected("the correlation"),
-        *ABOVE_NOTHING,
-        *SIMULTANEOUS,
-        NULL_CORRELATION,
-        Column(
-            "ceiling",
-            pl.Float64,
-            "highest possible correlation, as noisy as clicks are; null where a correlation is above",
-        ),
-        Column("sign_agreement", pl.Float64, "1/2 + asin(correlation)/pi; 0..1"),
-        Column("periods", pl.Int32, "periods whose effect is removed; 0 = none"),
-        Column("user_folds", pl.Int32, "folds of users whose effect is removed; 0 = none"),
-        Column("taken_out", pl.Int32, "independent shares of lists whose effect is removed"),
-        Column("moments", pl.Float64, "in how many ways lists changed over time; 1: all at one moment"),
-        Column("side_by_side", pl.Float64, "part of the metric's spread that is within a period; 0..1"),
-        *COUNTS,
-        REASON,
-        CAUTION,
-    ),
+    "one row per market, depth, judge, split, class, click metric and offline metric",
     CORRELATIONS.key,
+    *columns.SAMPLE,
+    SPLIT,
+    CLASS,
+    *columns.METRICS,
+    Column("correlation", pl.Float64, "correlation within queries; -1..1"),
+    *columns.INTERVAL,
+    *columns.noise_corrected("the correlation"),
+    *columns.P_VALUES,
+    *columns.SIMULTANEOUS,
+    NULL_CORRELATION,
+    Column(
+        "ceiling",
+        pl.Float64,
+        "highest possible correlation with such noise; null where a correlation is above",
+    ),
+    Column("sign_agreement", pl.Float64, "1/2 + asin(correlation)/pi; 0..1"),
+    Column("periods", pl.Int32, "periods whose effect is removed"),
+    Column("user_folds", pl.Int32, "folds of users whose effect is removed"),
+    Column("taken_out", pl.Int32, "independent shares of lists whose effect is removed"),
+    Column("moments", pl.Float64, "in how many ways lists changed over time; 1: all at one moment"),
+    Column("side_by_side", pl.Float64, "part of the metric's spread within a period; 0..1"),
+    *columns.COUNTS,
+    columns.REASON,
+    columns.CAUTION,
 )
 
 ADDED = (
-    *with_interval(
-        "partial", "correlation of the metric with clicks, controlling for a baseline; null for other pairs"
+    *columns.with_interval(
+        "partial", "correlation of the metric with clicks, controlling for a baseline; null without one"
     ),
-    Column("partial_p_value", pl.Float64, "two-sided p-value of no addition to the baseline; 0..1"),
+    Column("partial_p_value", pl.Float64, "its two-sided p-value; 0..1"),
 )
 
-WITHIN_COMPARISONS = Table(
-    "within_comparisons",
-    "one row per market and all markets, depth, judge, click metric and pair of offline metrics",
-    (
-        *_PAIR,
-        Column("difference", pl.Float64, "metric_a minus metric_b, of their correlations within queries"),
-        *INTERVAL,
-        *SIMULTANEOUS,
-        *SPREAD,
-        *TESTED,
-        *ADDED,
-    ),
-    _PAIR_KEY,
+WITHIN_COMPARISONS = _compared(
+    "within_comparisons", "within-query correlation of metric_a minus that of metric_b", *ADDED
 )
 
 _INFLUENTIAL = (
-    *SAMPLE,
-    *METRICS,
+    *columns.SAMPLE,
+    *columns.METRICS,
     Column("side", pl.String, "'raises' or 'lowers': what the query does to the correlation"),
-    Column("rank", pl.Int32, "1 = the query that does so most; at most 5 of each side"),
-    QUERY,
-    N_SESSIONS,
-    Column("without", pl.Float64, "the correlation without this query; null if it has no value"),
-    Column("without_these", pl.Float64, "the same without this and all of lower rank of its side"),
-    Column("error_share", pl.Float64, "part of the correlation's squared error due to it; 0..1"),
+    Column("rank", pl.Int32, "1 = does so most; at most 5 of each side"),
+    columns.QUERY,
+    columns.N_SESSIONS,
+    Column("without", pl.Float64, "the correlation without this query"),
+    Column("without_these", pl.Float64, "the same without this and lower ranks of its side"),
+    Column("error_share", pl.Float64, "its part of the correlation's squared error; 0..1"),
 )
 _INFLUENCE_KEY = ("market", "depth", "judge", "click_metric", "editorial_metric", "side", "rank")
 
@@ -179,22 +129,24 @@ INFLUENCE = Table(
     "influence",
     "one row per market, depth, judge, click metric, offline metric, side and rank: the queries that "
     "move a correlation most; for a group stands its query with most sessions",
-    _INFLUENTIAL,
     _INFLUENCE_KEY,
+    *_INFLUENTIAL,
 )
 
 WITHIN_INFLUENCE = Table(
     "within_influence",
     "the same of correlations within queries, of each market and of all together",
-    (*_INFLUENTIAL, Column("query_market", pl.String, "the market of the query")),
     _INFLUENCE_KEY,
+    *_INFLUENTIAL,
+    Column("query_market", pl.String, "the market of the query"),
 )
 
 
 DRAWS = Table(
     "draws",
-    "one row per market, depth, judge and iteration of Algorithm 3",
-    (*SAMPLE, Column("iteration", pl.Int32, "number of the iteration; 1 = first")),
+    "one row per market, depth, judge and iteration",
     ("market", "depth", "judge", "iteration"),
+    *columns.SAMPLE,
+    Column("iteration", pl.Int32, "1 = first"),
     more_floats=True,
 )

@@ -27,15 +27,20 @@ class Column:
     meaning: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Table:
-    """One table: what a row stands for, its columns, and the key that is unique and sorts it."""
+    """One table: what a row stands for, the key that is unique and sorts it, and its columns."""
 
     name: str
     grain: str
-    columns: tuple[Column, ...]
     key: tuple[str, ...]
-    more_floats: bool = False  # further Float64 columns may follow: one per metric
+    columns: tuple[Column, ...]
+    more_floats: bool  # further Float64 columns may follow: one per metric
+
+    def __init__(
+        self, name: str, grain: str, key: tuple[str, ...], *columns: Column, more_floats: bool = False
+    ) -> None:
+        vars(self).update(name=name, grain=grain, key=key, columns=columns, more_floats=more_floats)
 
     def canonical(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Put `frame` into the contract's form and check it.
@@ -61,9 +66,7 @@ class Table:
         return result
 
     def in_order(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        """Put the pieces of a table that is sorted by the key already into the contract's form, one by one.
-
-        An empty one comes first.
+        """Put the pieces of a sorted table into the contract's form one by one, first an empty one.
 
         Raises ContractError if a column is missing or unknown, or the rows do not ascend strictly by the key.
         """

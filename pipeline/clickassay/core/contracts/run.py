@@ -2,26 +2,9 @@
 
 import polars as pl
 
-from clickassay.core.contracts.clicks import (
-    CASCADE_EFFECTS,
-    CLICK_GRADES,
-    CLICK_MODELS,
-    CLICK_POSITIONS,
-    POSITION_BIAS,
-)
+from clickassay.core.contracts import clicks, correlation
 from clickassay.core.contracts.columns import MARKET, N_CONFIGURATIONS, N_QUERIES, N_SESSIONS, QUERY, SAMPLE
 from clickassay.core.contracts.conventions import CONVENTIONS
-from clickassay.core.contracts.correlation import (
-    COMPARISONS,
-    CORRELATIONS,
-    DIFFERENCE_COMPARISONS,
-    DIFFERENCES,
-    DRAWS,
-    INFLUENCE,
-    WITHIN,
-    WITHIN_COMPARISONS,
-    WITHIN_INFLUENCE,
-)
 from clickassay.core.contracts.experiments import (
     EXPERIMENT_CHECKS,
     EXPERIMENT_JUDGES,
@@ -37,32 +20,28 @@ from clickassay.core.contracts.patterns import FUNNEL, OUTCOMES, PATTERNS, SHOWN
 
 STATISTICS = Table(
     "statistics",
-    "one row per market, depth and judge (Table 1 of Chapelle et al. 2009)",
-    (
-        *SAMPLE,
-        N_QUERIES,
-        N_CONFIGURATIONS,
-        N_SESSIONS,
-        Column("n_all_sessions", pl.Int64, "all sessions of the market, judged or not"),
-        Column("coverage", pl.Float64, "n_sessions / n_all_sessions; 0..1"),
-        Column("first_day", pl.Date, "first day of the log (UTC)"),
-        Column("last_day", pl.Date, "its last day"),
-    ),
+    "one row per market, depth and judge",
     ("market", "depth", "judge"),
+    *SAMPLE,
+    N_QUERIES,
+    N_CONFIGURATIONS,
+    N_SESSIONS,
+    Column("n_all_sessions", pl.Int64, "all sessions of the market, judged or not"),
+    Column("coverage", pl.Float64, "n_sessions / n_all_sessions; 0..1"),
+    Column("first_day", pl.Date, "first day of the log (UTC)"),
+    Column("last_day", pl.Date, "its last day"),
 )
 
 CONFIGURATIONS = Table(
     "configurations",
-    "one row per market, depth, judge and judged configuration",
-    (
-        *SAMPLE,
-        Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
-        QUERY,
-        Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),
-        Column("grades", pl.List(pl.Int8), "grade of each result; 0..g_max"),
-        N_SESSIONS,
-    ),
+    "one row per market, depth, judge and configuration",
     ("market", "depth", "judge", "configuration_id"),
+    *SAMPLE,
+    Column("configuration_id", pl.String, "md5 of market, query and the top-k results"),
+    QUERY,
+    Column("results", pl.List(pl.String), "top-k normalised URLs, best first"),
+    Column("grades", pl.List(pl.Int8), "grade of each result; 0..g_max"),
+    N_SESSIONS,
     more_floats=True,
 )
 
@@ -70,49 +49,40 @@ CONFIGURATIONS = Table(
 HEALTH_CHECKS = Table(
     "health",
     "one row per check of the log and its judgments",
-    (
-        Column("check", pl.String, "its name, as docs/reference/health.md has it"),
-        Column(
-            "status", pl.String, "ok; caution, finding or stop if the check fails; too few: not enough rows"
-        ),
-        Column(
-            "value",
-            pl.Float64,
-            "the number that is checked (docs/reference/health.md); null with too few rows",
-        ),
-        Column("threshold", pl.Float64, "the threshold"),
-        Column("sentence", pl.String, "the problem, or why there are too few rows; '' if neither"),
-        Column("remedy", pl.String, "what to do; '' if nothing"),
-        Column("example", pl.String, "data that show it; '' if none is known"),
-    ),
     ("check",),
+    Column("check", pl.String, "name of the check"),
+    Column("status", pl.String, "ok; caution, finding or stop if the check fails; too few: not enough rows"),
+    Column("value", pl.Float64, "number that is checked; null with too few rows"),
+    Column("threshold", pl.Float64, "the threshold"),
+    Column("sentence", pl.String, "the problem, or why there are too few rows; '' if neither"),
+    Column("remedy", pl.String, "what to do; '' if nothing"),
+    Column("example", pl.String, "data that show it; '' if none is known"),
 )
 
 
 RUN_QUERIES = Table(
     "queries",
-    "one row per market and query with a judged configuration, or among those to judge next",
-    (
-        MARKET,
-        QUERY,
-        Column(
-            "users_at_least",
-            pl.Int32,
-            "set bits of user_buckets: a lower bound of the distinct users who issued it; 0..64",
-        ),
-        Column("query_group", pl.String, "its group by the table of queries; null if it has none"),
-        Column("digest", pl.String, "what stands for it in a report that may not name it; 6 hex digits"),
-    ),
+    "one row per market and query: with a judged configuration, or among those to judge next",
     ("market", "query"),
+    MARKET,
+    QUERY,
+    Column(
+        "users_at_least",
+        pl.Int32,
+        "lower bound of the distinct users who issued it: set bits of user_buckets; 0..64",
+    ),
+    Column("query_group", pl.String, "its group in the table of queries, or null"),
+    Column("digest", pl.String, "its name in reports that may not show it; 6 hex digits"),
 )
 
 
 ANALYSED_TABLES = (
-    STATISTICS, FUNNEL, HEALTH_CHECKS, CONFIGURATIONS, PATTERNS, SHOWN, SIGNALS, OUTCOMES,
-    RUN_QUERIES, CORRELATIONS, DIFFERENCES, DRAWS, COMPARISONS, DIFFERENCE_COMPARISONS,
-    WITHIN, WITHIN_COMPARISONS, INFLUENCE, WITHIN_INFLUENCE, CASCADE_EFFECTS,
+    STATISTICS, FUNNEL, HEALTH_CHECKS, CONFIGURATIONS, PATTERNS, SHOWN, SIGNALS, OUTCOMES, RUN_QUERIES,
+    correlation.CORRELATIONS, correlation.DIFFERENCES, correlation.DRAWS, correlation.COMPARISONS,
+    correlation.DIFFERENCE_COMPARISONS, correlation.WITHIN, correlation.WITHIN_COMPARISONS,
+    correlation.INFLUENCE, correlation.WITHIN_INFLUENCE, clicks.CASCADE_EFFECTS,
     AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS,
-    CLICK_MODELS, CLICK_POSITIONS, CLICK_GRADES, POSITION_BIAS,
+    clicks.CLICK_MODELS, clicks.CLICK_POSITIONS, clicks.CLICK_GRADES, clicks.POSITION_BIAS,
     UNJUDGED, NEXT_JUDGMENTS, CONVENTIONS,
 )  # fmt: skip
 """The tables of a run that come from its log and its judgments."""

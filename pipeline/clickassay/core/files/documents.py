@@ -1,7 +1,4 @@
-"""Documents of TOML and JSON: one reader of each, with one limit and one kind of error.
-
-Errors of the system (a file is missing, or may not be read) are no fault of a document and stay `OSError`.
-"""
+"""Documents of TOML and JSON: one reader of each, with one limit; errors of the system stay `OSError`."""
 
 import json
 import tomllib
@@ -26,10 +23,7 @@ class DocumentError(ValueError):
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """Read a file of TOML; a mark at its beginning, as editors leave it, is skipped.
-
-    Raises DocumentError if it is no TOML, or longer than a person writes; OSError if it cannot be read.
-    """
+    """Read TOML, perhaps with a byte order mark; DocumentError if it is none or too long, else OSError."""
     value: dict[str, Any] = _parsed(file, MOST_TOML_BYTES, "utf-8-sig", "TOML", _loads_toml)
     return value
 
@@ -42,10 +36,7 @@ def _loads_toml(text: str) -> Any:  # noqa: ANN401 - what it holds
 
 
 def read_json(file: Path) -> dict[str, Any]:
-    """Read a file that holds an object of JSON.
-
-    Raises DocumentError if it is no JSON, no object, or too long; OSError if it cannot be read.
-    """
+    """Read a file with an object of JSON; DocumentError if it is none or too long, OSError if unreadable."""
     value = _parsed(file, MOST_JSON_BYTES, "utf-8", "JSON", json.loads)
     if not isinstance(value, dict):
         raise DocumentError("it is not a JSON object")
@@ -53,10 +44,7 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def check_form(value: dict[str, Any], model: type[BaseModel]) -> dict[str, Any]:
-    """Return what was read, if it has what the model says in exact types; it may have more.
-
-    Raises DocumentError if it has not; the message names the first place.
-    """
+    """Return what was read, if it has what the model says in exact types; else DocumentError, with place."""
     try:
         model.model_validate(value, strict=True)
     except ValidationError as error:

@@ -21,10 +21,7 @@ _VARIABLES = re.compile(r"POLARS_(?!VERBOSE)\w+|Worker threads cannot be set")
 
 
 def refuse_machine_fault(path: object, error: BaseException) -> None:
-    """Say what the system refused, where that is why a path cannot be read; nothing about it is broken.
-
-    Raises MachineError if the error, or one that it comes from, is of the system.
-    """
+    """Raise MachineError where the system is why a path cannot be read: nothing about the path is broken."""
     if _VARIABLES.search(str(error)):
         raise MachineError(
             f"cannot read {path}: {first_line(error)}; set POLARS_MAX_THREADS, or another variable "

@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from clickassay.core.errors import OutputError
@@ -21,26 +21,17 @@ SETTINGS_FILE = "settings.json"
 """The file by which a folder is known as one of ours; only such a folder is ever replaced."""
 
 
-@contextmanager
-def published_folder(place: Path, *, force: bool = False) -> Iterator[Path]:
+def published_folder(place: Path, *, force: bool = False) -> AbstractContextManager[Path]:
     """Yield a temporary folder that becomes `place` when the block ends well, and is removed otherwise.
 
-    Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
-    written.
+    Raises OutputError if something is there (with `force`: not ours), or the disk refuses.
     """
-    with _new_or_replaced(place, lambda: check_free(place, force=force)) as work:
-        yield work
+    return _new_or_replaced(place, lambda: check_free(place, force=force))
 
 
-@contextmanager
-def new_folder(place: Path) -> Iterator[Path]:
-    """Yield a temporary folder as `published_folder` does, for files that are only written to a new place.
-
-    Raises OutputError if something is there already, be it an empty folder; or the disk is full or may not be
-    written.
-    """
-    with _new_or_replaced(place, lambda: _check_new(place)) as work:
-        yield work
+def new_folder(place: Path) -> AbstractContextManager[Path]:
+    """Yield a temporary folder as `published_folder` does; OutputError also if an empty one is there."""
+    return _new_or_replaced(place, lambda: _check_new(place))
 
 
 @contextmanager
@@ -68,10 +59,7 @@ def new_folder_in(parent: Path, prefix: str) -> Path:
 
 @contextmanager
 def work_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Yield a folder to work in: locked while it is used, removed at the end or by the next that is made.
-
-    prefix: what its name begins with; it begins with a dot itself.
-    """
+    """Yield a locked work folder, removed at the end or by the next; `prefix` (with its dot) begins names."""
     with _held_folder(parent, prefix) as (work, _):
         yield work
 
@@ -157,12 +145,7 @@ def _parents(place: Path) -> Iterator[Path]:
 
 
 def check_apart(place: Path, *inputs: object) -> None:
-    """Refuse a place inside a folder that is an input: the next run would read it as a part of that.
-
-    Inputs that are no path are passed over.
-
-    Raises OutputError if it lies there.
-    """
+    """Refuse a place inside a folder that is an input (OutputError): the next run would read it as a part."""
     for path in inputs:
         if (
             isinstance(path, str | Path)
@@ -173,10 +156,7 @@ def check_apart(place: Path, *inputs: object) -> None:
 
 
 def check_free(place: Path, *, force: bool = False) -> None:
-    """Refuse to write over a file or folder; with `force`, over anything but a folder of ours.
-
-    Raises OutputError if `place` is taken.
-    """
+    """Refuse (OutputError) to write over a file or folder; with `force`, over anything but ours."""
     _check_place(place)
     if "?" in str(place):  # DuckDB would put its write-ahead log in another folder
         raise OutputError(
@@ -198,10 +178,7 @@ def check_free(place: Path, *, force: bool = False) -> None:
 
 
 def place_to_write(place: str | Path, of: str = "") -> Path:
-    """Return a place to write as a path of this machine, which may be given as ``file:///…``.
-
-    Raises OutputError if it is another address, or no file can have that name. The message begins with `of`.
-    """
+    """Return a place as a path of this machine, which may be ``file:///…``; OutputError names it `of`."""
     here = local_path(place)
     _check_place(here, of)
     return Path(here)
@@ -235,10 +212,7 @@ def _move(work: Path, place: Path) -> None:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether an error, or its cause, means that no more bytes can be written.
-
-    DuckDB and Polars put the system's error into text; a quota and a limit on the size of files count too.
-    """
+    """Return whether an error means a full disk or a quota; DuckDB and Polars put the system's into text."""
     while error is not None:
         text = str(error).lower()
         if getattr(error, "errno", None) in _FULL or any(phrase in text for phrase in _FULL_PHRASES):
@@ -263,11 +237,7 @@ def _disk_full(place: Path) -> str:
 
 
 def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
-    r"""Write JSON for programs and people: indented, in UTF-8.
-
-    A path may hold bytes that are no text; Python keeps each as a lone surrogate, and JSON spells that
-    ``\udcff``, as reading it back expects.
-    """
+    r"""Write JSON, indented, in UTF-8; bytes of paths that are no text are ``\udcff``, as read back."""
     text = escape.json(value, indent=2, sort_keys=sort_keys)
     file.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
@@ -276,10 +246,8 @@ def write_json(file: Path, value: object, *, sort_keys: bool = True) -> None:
 def published_file(place: Path, *, force: bool = False, ours: str | None = None) -> Iterator[Path]:
     """Yield a temporary path for a file that becomes `place` when the block ends well.
 
-    ours: text at the beginning of a file by which it is known as one of ours; None: no file is ever replaced.
-
-    Raises OutputError if something is there already (or is not ours), or the disk is full or may not be
-    written.
+    ours: text by whose beginning a replaceable file is known; None: none is replaced. Raises OutputError if
+      something is there (or not ours), or the disk refuses.
     """
     check_free_file(place, force=force, ours=ours)
     with (

@@ -22,17 +22,14 @@ R = TypeVar("R")
 
 
 class Scratch:
-    """The folder of a job, and what lies in it.
-
-    near: a place on the disk that it is made on; None = the system's place for temporary files.
-    """
+    """The folder of a job, and what lies in it; made on the disk of `near`, None = the system's place."""
 
     def __init__(self, near: Path | None) -> None:
-        self._near = near
-        self._made = ExitStack()
+        self._near, self.made = near, ExitStack()
         self._folder: Path | None = None
         self._folders = 1
-        self._sources: dict[str, str] = {}
+        self.sources: dict[str, str] = {}
+        """What messages name in place of a file or folder."""
 
     @property
     def parent(self) -> Path:
@@ -44,26 +41,12 @@ class Scratch:
     def new(self, source: object) -> Path:
         """Return a new folder for what is made of a source, which messages name in its place."""
         if self._folder is None:
-            self._folder = self._made.enter_context(work_folder(self.parent, ".scratch."))
+            self._folder = self.made.enter_context(work_folder(self.parent, ".scratch."))
         place = self._folder / str(self._folders)
         self._folders += 1
         place.mkdir()
-        self._sources[str(place)] = str(source)
+        self.sources[str(place)] = str(source)
         return place
-
-    def named(self, file: Path, source: object) -> None:
-        """Let messages name a source in place of a file."""
-        self._sources[str(file)] = str(source)
-
-    def with_sources(self, text: str) -> str:
-        """Return a text that names sources in place of what was made of them."""
-        for place in sorted(self._sources, key=len, reverse=True):
-            text = text.replace(place, self._sources[place])
-        return text
-
-    def close(self) -> None:
-        """Remove the folder."""
-        self._made.close()
 
 
 _CURRENT: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
@@ -71,10 +54,7 @@ _CURRENT: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 
 @contextmanager
 def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
-    """Open the scratch folder of a job; inside another job, it is the other's.
-
-    near: a place that the job writes: the folder is made beside it, on a disk that has room.
-    """
+    """Open the scratch folder of a job, or take that of the job around it, on the disk that `near` is on."""
     outer = _CURRENT.get()
     if outer is not None:
         yield outer
@@ -84,7 +64,8 @@ def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
     try:
         yield own
     except ClickassayError as error:
-        error.args = tuple(own.with_sources(str(one)) for one in error.args)
+        for made in sorted(own.sources, key=len, reverse=True):
+            error.args = tuple(str(one).replace(made, own.sources[made]) for one in error.args)
         raise
     except Exception as error:
         if not is_disk_full(error):
@@ -94,7 +75,7 @@ def scratch(near: Path | str | None = None) -> Iterator[Scratch]:
         ) from error
     finally:
         _CURRENT.reset(token)
-        own.close()
+        own.made.close()
 
 
 def with_scratch(near: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -116,10 +97,7 @@ def with_scratch(near: str | None = None) -> Callable[[Callable[P, R]], Callable
 
 
 def scratch_folder(source: object) -> Path:
-    """Return a new folder in the scratch folder of the job that is being done.
-
-    Raises RuntimeError: outside a job.
-    """
+    """Return a new folder in the scratch folder of the job that is being done; RuntimeError outside a job."""
     current = _CURRENT.get()
     if current is None:
         raise RuntimeError("no job is running: open `scratch()` first")
@@ -137,4 +115,4 @@ def scratch_named(file: Path, source: object) -> None:
     """Let messages name a source in place of a file or folder of the scratch folder."""
     current = _CURRENT.get()
     assert current is not None  # noqa: S101 - else nothing could lie in it
-    current.named(file, source)
+    current.sources[str(file)] = str(source)

@@ -11,12 +11,9 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 @cache  # a pattern table asks some sixty times, and files do not change under a run
 def sql_text(name: str) -> str:
-    """Return the text of ``sql/<name>.sql``.
+    """Return the text of ``sql/<name>.sql``, e.g. of ``questions/log/coverage`` or ``steps/5_visits/visits``.
 
-    name: folder and file without its ending, e.g. ``questions/log/coverage`` or ``steps/5_visits/visits``.
-
-    Raises QueryError if there is no such file; the message names the closest one and all others; EngineError
-    if the folder ``sql`` itself is missing.
+    Raises QueryError, with the closest name and all, if there is none; EngineError without ``sql``.
     """
     folder, _, stem = name.rpartition("/")
     known = sql_names(folder)
@@ -27,10 +24,7 @@ def sql_text(name: str) -> str:
 
 @cache
 def sql_names(folder: str) -> tuple[str, ...]:
-    """Return the names of the SQL files of ``sql/<folder>``: sorted, without folder and ending.
-
-    Raises QueryError if ``sql`` has no such folder; EngineError if the folder ``sql`` itself is missing.
-    """
+    """Return the sorted names of SQL in ``sql/<folder>``; QueryError if there is none such."""
     folders = sql_folders()
     if folder not in folders:
         raise QueryError(f"no folder {folder!r} of SQL files; {did_you_mean(folder, folders)}")

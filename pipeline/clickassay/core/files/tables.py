@@ -22,10 +22,7 @@ from clickassay.core.text.words import first_line
 
 @contextmanager
 def interrupts_later() -> Iterator[None]:
-    """Let a Ctrl-C wait for the end of a block: inside the import of DuckDB it would abort the process.
-
-    Python hears signals in its main thread alone, so elsewhere nothing is held back.
-    """
+    """Let a Ctrl-C, heard by the main thread alone, wait: in an import of DuckDB it aborts the process."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -42,9 +39,8 @@ def interrupts_later() -> Iterator[None]:
 def write_database(names: Iterable[str], folder: Path, file: Path) -> None:
     """Write Parquet files of a folder, `<name>.parquet`, as tables of these names into a new DuckDB database.
 
-    With one thread: several cost half as much CPU time again, save little wall time, and make a larger file.
-    With one compression of text (numbers keep theirs): the search for the best one takes longer. In one
-    transaction: after each, DuckDB waits for the disk.
+    With one thread (several take more CPU time, and a larger file), one compression of text (a search for the
+    best takes longer), and one transaction (each waits for the disk).
     """
     with interrupts_later():
         import duckdb  # noqa: PLC0415 - most commands write no database
@@ -75,10 +71,7 @@ ROW_GROUP = 1 << 17
 
 
 def write_table(rows: pl.DataFrame | pl.LazyFrame | Iterable[pl.DataFrame], file: Path) -> None:
-    """Write rows that are in their contract's form as Parquet: same rows, same bytes, in memory or in pieces.
-
-    Pieces are at least one.
-    """
+    """Write rows in their contract's form, a frame or pieces (at least one), as Parquet: the same bytes."""
     form: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "row_group_size": ROW_GROUP}
     # level 1 costs a third less CPU than the default for files that are an eighth larger
     if isinstance(rows, pl.DataFrame):

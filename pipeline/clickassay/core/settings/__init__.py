@@ -1,10 +1,4 @@
-"""Settings, each declared once.
-
-- ``model``, ``of_log``: what they are, and what is refused.
-- ``declared``: what each says of itself: type, range, default, meaning.
-- ``project``: a file that says them, and inputs and output.
-- ``load``: where they come from: defaults, files, the environment, options.
-"""
+"""Settings, each declared once."""
 
 from clickassay.core.settings.declared import (
     LOG_SETTINGS,

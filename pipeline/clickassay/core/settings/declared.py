@@ -117,7 +117,6 @@ def _option(name: str, value: object) -> str:
 SETTINGS: Mapping[str, Setting] = {
     name: _declared(name, field) for name, field in Settings.model_fields.items()
 }
-"""Every setting by its name."""
 
 LOG_SETTINGS = tuple(name for name, one in SETTINGS.items() if one.of_log)
 """Settings that decide the pattern table of a log."""
@@ -126,12 +125,7 @@ NAMED_SETTINGS = tuple(name for name in LOG_SETTINGS if SETTINGS[name].of_log ==
 
 
 def log_settings(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a log among the settings that its pattern table names.
-
-    named: at least `NAMED_SETTINGS`.
-
-    Returns all `LOG_SETTINGS` but the depth, of which a run may ask for less.
-    """
+    """Return the `LOG_SETTINGS` but the depth (a run may ask for less) of a table's named settings."""
     fields = {name: Settings.model_fields[name].default for name in LOG_SETTINGS}
     # as JSON has them, which tables and stores are written in
     defaults = {name: list(one) if isinstance(one, tuple) else one for name, one in fields.items()}

@@ -1,8 +1,6 @@
-"""Settings from where a user writes them; the later wins.
+"""Settings from where users write them; the later wins of defaults, project, file, environment, options.
 
-In this order: defaults, project file, settings file, environment, options.
-
-Names are the same everywhere: ``--idle-minutes 30`` on the command line is ``idle_minutes = 30`` in TOML and
+Names are the same everywhere: ``--idle-minutes 30`` is ``idle_minutes = 30`` in TOML and
 ``CLICKASSAY_IDLE_MINUTES=30`` in the environment.
 """
 
@@ -78,8 +76,7 @@ def load_settings(
 ) -> Settings:
     """Merge defaults, a project, a TOML `file`, variables of `environment` and `options` (None = not given).
 
-    Raises SettingsError if the file cannot be read, or a value is unknown, of the wrong type or out of range;
-    the message names the setting and, unless it is an option, where the value comes from.
+    Raises SettingsError, with setting and place, for an unreadable file or a value that is none.
     """
     read = None if file is None else read_project(file, "settings file")
     return settings_from(origins_of(project, read, environment or {}, options))

@@ -1,8 +1,4 @@
-"""Settings of a run: each declared once, with its type, default, range, group and meaning.
-
-The options of the command line, the names in a TOML file, the variables of the environment, the page of
-settings and the messages of errors all follow from the fields of `Settings`.
-"""
+"""Settings of a run: each declared once; options, names in TOML, variables, pages, messages follow."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Self

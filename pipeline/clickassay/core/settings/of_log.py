@@ -2,13 +2,14 @@
 
 import math
 import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from clickassay.core.settings.of_tests import NONE, DeclaredTest, declared_tests
-from clickassay.core.settings.texts import RATING, check_column, check_kind, check_zone, kinds_named, utc_of
+from clickassay.core.settings.texts import RATING, check_columns, check_kinds, check_zone, kinds_named, utc_of
 
 MAX_DEPTH = 62
 """A click mask is a signed 64-bit integer: 62 positions leave head room on every engine."""
@@ -20,6 +21,11 @@ SIGNAL_NAME = re.compile(r"(?=.{1,40}$)[\w.:/-]+( [\w.:/-]+)*")
 """What the name of a signal may be: of other actions metrics could not be written down."""
 
 _DAY_MS = 86_400_000
+
+_CHECKS: Mapping[str, Callable[[Any], object]] = {
+    "column": check_columns, "outcome_kind": check_kinds, "test": declared_tests, "time_zone": check_zone,
+}  # fmt: skip
+"""Fields whose value is refused (ValueError) if it has another form."""
 
 
 def setting(group: str, default: Any, meaning: str, **more: Any) -> Any:  # noqa: ANN401 - as pydantic's Field
@@ -233,33 +239,11 @@ class SettingsOfLog(BaseModel):
             self.__dict__["clock"] = utc_of(datetime.now(UTC))
         return self
 
-    @field_validator("column")
+    @field_validator(*_CHECKS)
     @classmethod
-    def _columns_have_a_table(cls, columns: tuple[str, ...]) -> tuple[str, ...]:
-        for text in columns:
-            check_column(text)
-        return columns
-
-    @field_validator("outcome_kind")
-    @classmethod
-    def _kinds_are_known(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
-        for text in kinds:
-            check_kind(text)
-        if len(kinds_named(kinds)) < len(kinds):
-            raise ValueError("names an outcome twice; give each one kind")
-        return kinds
-
-    @field_validator("test")
-    @classmethod
-    def _tests_are_declared(cls, tests: tuple[str, ...]) -> tuple[str, ...]:
-        declared_tests(tests)
-        return tests
-
-    @field_validator("time_zone")
-    @classmethod
-    def _zone_is_known(cls, zone: str) -> str:
-        check_zone(zone)
-        return zone
+    def _is_of_its_form(cls, value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 - of several fields
+        _CHECKS[str(info.field_name)](value)
+        return value
 
     @field_validator("depth")
     @classmethod

@@ -43,10 +43,7 @@ CALLED_CONTROL = ("control", "off", "0")
 
 
 def control_of(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
-    """Return the control of a test.
-
-    Raises SettingsError if it is not known, or variants that are declared are not those of the log.
-    """
+    """Return the control; SettingsError if it is not known, or declared variants are not those of the log."""
     where = f"[{TESTS}.{name if _BARE.fullmatch(name) else json.dumps(visible(name), ensure_ascii=False)}]"
     named = [told.control] if told.control else []
     for one in (*named, *told.shares):
@@ -69,9 +66,7 @@ def control_of(name: str, variants: Sequence[str], told: DeclaredTest) -> str:
 
 
 def declared_tests(texts: Sequence[str]) -> dict[str, DeclaredTest]:
-    """Return the declared tests by name.
-
-    texts: as ``ranker.control=old``, or ``ranker.shares.old=90``; or `NONE` alone.
+    """Return declared tests by name, of ``ranker.control=old``, ``ranker.shares.old=90`` … or `NONE` alone.
 
     Raises ValueError if a key is unknown, or a value of the wrong form.
     """

@@ -75,21 +75,14 @@ def _matching(place: Path) -> list[Path]:
 
 
 def project_at_hand(file: Path | None) -> ProjectFile | None:
-    """Return the project file that was named, else the one of the working folder; None if there is none.
-
-    Raises SettingsError if it cannot be read, or is not of its form.
-    """
+    """Return the project file that was named, else the working folder's, if any; SettingsError if broken."""
     if file is not None:
         return read_project(file)
     return read_project(Path(PROJECT)) if Path(PROJECT).is_file() else None
 
 
 def read_project(file: Path, kind: str = "project file") -> ProjectFile:
-    """Read a file of settings.
-
-    Raises SettingsError if it cannot be read, or is not of its form; values of settings are checked
-    elsewhere.
-    """
+    """Read settings, whose values are checked elsewhere; SettingsError if the file is not of its form."""
     try:
         values = read_toml(file)
     except OSError as error:

@@ -22,9 +22,9 @@ def bytes_of(text: str) -> int:
     return int(float(number) * (1024 if binary else 1000) ** " KMGT".index(unit or " "))
 
 
-def check_column(text: str) -> None:
-    """Refuse what does not say which column of a table has which name."""
-    if not re.fullmatch(rf"({'|'.join(TABLES)})\.\w+=.+", text):
+def check_columns(texts: Sequence[str]) -> None:
+    """Refuse what does not say which columns of a table have which names."""
+    if not all(re.fullmatch(rf"({'|'.join(TABLES)})\.\w+=.+", text) for text in texts):
         raise ValueError(
             f"must be TABLE.COLUMN=NAME, such as searches.search_id=request_id; tables are {listed(TABLES)}"
         )
@@ -34,11 +34,13 @@ SUM, RATING = "sum", "rating"
 """Kinds of outcomes: a session without a row has 0, or no value."""
 
 
-def check_kind(text: str) -> None:
-    """Refuse what does not say which kind an outcome has."""
-    name, _, kind = text.rpartition("=")
-    if not name.strip() or kind.strip().lower() not in (SUM, RATING):
-        raise ValueError("must be NAME=KIND, such as stars=rating; kinds are sum and rating")
+def check_kinds(texts: Sequence[str]) -> None:
+    """Refuse what does not say which kinds outcomes have, of each once."""
+    for name, _, kind in (text.rpartition("=") for text in texts):
+        if not name.strip() or kind.strip().lower() not in (SUM, RATING):
+            raise ValueError("must be NAME=KIND, such as stars=rating; kinds are sum and rating")
+    if len(kinds_named(texts)) < len(texts):
+        raise ValueError("names an outcome twice; give each one kind")
 
 
 def kinds_named(texts: Sequence[str]) -> dict[str, str]:
@@ -74,10 +76,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - of any library
 
 
 def labels_of(scale: Mapping[Any, Any]) -> list[Any]:
-    """Return the labels of a dict of grades by label, or of labels by grade, the worst first.
-
-    Raises ValueError if the grades are not 0, 1, 2 …, each once.
-    """
+    """Return labels, worst first, of a dict by label or by grade; ValueError unless grades are 0, 1, 2 …."""
     by_label = not all(isinstance(one, int) for one in scale)
     labels = {grade: label for label, grade in scale.items()} if by_label else dict(scale)
     if sorted(map(str, labels)) != sorted(map(str, range(len(scale)))):

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from json import dumps
+from typing import Any
 
 import markupsafe
 
@@ -72,11 +73,10 @@ def markdown(value: object) -> str:
 
 
 def csv(value: object) -> str:
-    """Return a cell of CSV that neither a spreadsheet nor a parser misreads.
+    """Return a cell of CSV in full precision that neither a spreadsheet nor a parser misreads.
 
-    Texts that a spreadsheet would take for a formula (they start with ``= + - @``, tab or carriage
-    return) get a leading apostrophe; lists and structs are JSON text; numbers have full precision;
-    null is an empty cell, an empty text ``""``.
+    What looks like a formula (``= + - @``, tab, carriage return) gets an apostrophe; lists and structs are
+    JSON; null is empty, an empty text ``""``.
     """
     if value is None:
         return ""
@@ -99,25 +99,12 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if needed else text
 
 
-def json(
-    value: object,
-    *,
-    indent: int | None = None,
-    sort_keys: bool = False,
-    separators: tuple[str, str] | None = None,
-) -> str:
-    """Return `value` as JSON that is safe to print; what JSON lacks (NaN, infinity) is null.
+def json(value: object, **form: Any) -> str:  # noqa: ANN401 - as `json.dumps`
+    """Return `value` as JSON that is safe to print, with the escapes of JSON; NaN and infinity are null.
 
-    Characters that other functions spell out are escaped as JSON does it: a parser gets the text as it was.
+    form: `indent`, `sort_keys` and `separators` as `json.dumps` takes them.
     """
-    text = dumps(
-        _plain(value),
-        ensure_ascii=False,
-        allow_nan=False,
-        indent=indent,
-        sort_keys=sort_keys,
-        separators=separators,
-    )
+    text = dumps(_plain(value), ensure_ascii=False, allow_nan=False, **form)
     if text.isprintable():
         return text
     # line ends of texts are escaped by now: what is left are those of an indent

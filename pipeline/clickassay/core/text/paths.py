@@ -37,10 +37,7 @@ def address_fault(url: str) -> str | None:
 
 
 def local_path(path: str | Path) -> str | Path:
-    """Return the path of this machine that a URL ``file:///…`` names; any other path as it is.
-
-    A `Path` has lost one of two slashes, so a host other than ``localhost`` cannot be told from a folder.
-    """
+    """Return the path of a URL ``file:///…``, any other path as it is; a `Path` has lost one slash."""
     text = str(path)
     begin = _FILE_URL.match(text)
     return path if begin is None else type(path)(_ROOT + unquote(text[begin.end() :]))

@@ -29,9 +29,8 @@ _NOTHING = pl.DataFrame(
 class QueryLabels:
     """Labels of a run's queries and of their results, where only queries of enough users are named.
 
-    queries: the run's table ``queries`` (market, query, users_at_least, digest); None when the run has none:
-      then the users of a query are not known.
-    min_users: users who must have issued a query, at least, for it to be named; 1 names every query.
+    queries: the run's table ``queries``; None: the users of a query are not known.
+    min_users: users that a named query has at least; 1 names every query.
     """
 
     def __init__(self, queries: pl.DataFrame | None, min_users: int = MIN_USERS) -> None:
@@ -104,11 +103,9 @@ def _sha256(text: str) -> str:
 def number_rare_classes(
     correlations: pl.DataFrame, own_splits: tuple[str, ...], min_users: int
 ) -> pl.DataFrame:
-    """Replace attribute values of few queries by numbers: they may be as personal as a query.
+    """Replace attribute values of fewer than `min_users` queries by numbers: they may be as personal.
 
-    correlations: rows with split, class and n_queries.
-    own_splits: splits whose classes are no values of an attribute that the user gave.
-    min_users: queries that a value must have, at least, to be named.
+    Splits of `own_splits` have no values that a user gave.
     """
     few = pl.col("split").is_in(own_splits).not_() & (pl.col("n_queries") < min_users)
     numbered = pl.lit("rare value ") + pl.col("class").rank("dense").over("split").cast(pl.String)

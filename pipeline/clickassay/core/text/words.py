@@ -101,8 +101,7 @@ _SECRETS = tuple(
 def without_secrets(text: str) -> str:
     """Return a message with … in place of the secrets of URLs and settings in it.
 
-    These are user and password before a host, what signs a URL, parameters of Spark Connect, and values of
-    names such as ``token``.
+    User and password of a host, signatures, parameters of Spark Connect, values of ``token`` and the like.
     """
     if ":/" in text or "=" in text:
         for secret in _SECRETS:
@@ -111,10 +110,7 @@ def without_secrets(text: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], spell: Callable[[str], str] = str) -> str:
-    """Return the end of a message about an unknown name: the known ones that are like it, and all of them.
-
-    `spell` returns a name as it is shown.
-    """
+    """Return the end of a message on an unknown name: those like it, as `spell` shows them, and all known."""
     every = tuple(known)
     by_case = {one.lower(): one for one in every}
     close = [spell(by_case[one]) for one in get_close_matches(name.lower(), by_case, n=3)]

@@ -93,11 +93,9 @@ HEAVY_TAIL = "a few very frequent queries dominate, and similar ones may be miss
 def left_out(
     contributions: Floats, statistic: Callable[[Floats], Values], *, at_once: int = LEFT_OUT_AT_ONCE
 ) -> Iterator[Values]:
-    """Yield a statistic without each query, some queries at once.
+    """Yield a statistic without each query, `at_once` at a time, by which `QUERIES_AT_ONCE` can be divided.
 
-    contributions: (Q, K) additive contributions of the queries.
-    statistic: turns (b, K) sums over queries into (b, ...) values.
-    at_once: b, the queries that are left out at once; `QUERIES_AT_ONCE` is a multiple of it.
+    contributions, statistic: (Q, K), additive; turns (b, K) sums over queries into (b, ...) values.
     """
     total = contributions.sum(axis=0)
     scale = np.abs(total)
@@ -146,10 +144,7 @@ class Spread:
         return Spread(error, degrees, self.queries)
 
     def widened(self, factor: float, added: "Spread | None" = None) -> "Spread":
-        """Return the spread with `factor` times its square, and the square of another source added.
-
-        The degrees are Satterthwaite's for the sum.
-        """
+        """Return the spread times √factor with another source added; Satterthwaite's degrees of the sum."""
         square = factor * self.error**2
         if added is None:
             return Spread(np.sqrt(square), self.degrees, self.queries)
@@ -237,11 +232,9 @@ def fisher_interval(
 def ratio_interval(
     above: Floats, below: Floats, spreads: tuple[Spread, Spread], covariance: Floats, degrees: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the interval of above / below, below > 0, by Fieller's theorem (1954).
+    """Return the ends of the interval of above / below, below > 0, by Fieller's theorem (1954).
 
-    It contains all ratios v for which above - v below is no further from 0 than t standard errors.
-
-    Returns the ends; NaN where `below` is too near to 0, so that the ratio has no bound.
+    All v for which above - v below is within t standard errors of 0; NaN where `below` is too near to 0.
     """
     square = stdtrit(degrees, (1 + CONFIDENCE) / 2) ** 2
     a = below**2 - square * spreads[1].error ** 2
@@ -255,10 +248,7 @@ def ratio_interval(
 
 
 def p_value(differences: Floats, spread: Spread, degrees: Floats | None = None) -> Floats:
-    """Return two-sided p-values of no difference, 0..1; `degrees` other than those of differences.
-
-    1 where there is neither difference nor spread: then the two are identical.
-    """
+    """Return two-sided p-values of no difference, 0..1; 1 without any spread. `degrees`: None = usual."""
     with np.errstate(invalid="ignore", divide="ignore"):
         freedom = spread.degrees_of_differences if degrees is None else degrees
         p: Floats = 2 * stdtr(freedom, -np.abs(differences) / spread.error)
@@ -266,10 +256,7 @@ def p_value(differences: Floats, spread: Spread, degrees: Floats | None = None) 
 
 
 def cautions(values: Floats, low: Floats, queries: int, *, heavy_tail: bool = False) -> list[str | None]:
-    """Return, for each value in row-major order, why its interval is not reliable; None where it is.
-
-    heavy_tail: whether their sessions are spread so unevenly that intervals are too short (`is_heavy`).
-    """
+    """Return why each interval is not reliable, row-major (None = it is); `heavy_tail`: see `is_heavy`."""
     of_all = FEW_QUERIES if queries < MIN_QUERIES else HEAVY_TAIL if heavy_tail else None
     rows = zip(values.ravel(), np.broadcast_to(low, values.shape).ravel(), strict=True)
     return [None if np.isnan(value) else NO_INTERVAL if np.isnan(end) else of_all for value, end in rows]

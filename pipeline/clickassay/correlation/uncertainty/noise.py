@@ -85,10 +85,7 @@ def reliability(squares: Floats, noise: Floats) -> Floats:
 def list_variances(
     variances: Floats, sessions: Integers
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return (C, N) variances, 0 where there is one session; which have one session; which have few.
-
-    variances, sessions: (N, C) variances between the sessions of each list, and (N,) their number.
-    """
+    """Return (C, N) variances, 0 with one session; which have one; which few. `variances` are (N, C)."""
     single = sessions < 2
     repeated = np.sort(sessions[~single])
     limit = repeated[min(POOLED_CONFIGURATIONS, len(repeated)) - 1] if len(repeated) else 0

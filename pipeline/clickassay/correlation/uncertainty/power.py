@@ -57,7 +57,6 @@ class Pilot:
     difference: float
     error: float
     degrees: float
-    # queries, configurations, sessions: Size of the sample.
     queries: int
     configurations: int
     sessions: int

@@ -17,15 +17,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import Floats, Integers, Sample, SampleKey, Split
 from clickassay.correlation.uncertainty.noise import list_variances, pooled_variance, reliability
 from clickassay.correlation.weighted import QUERIES_AT_ONCE, ratio
-from clickassay.correlation.within.shared import (
-    LISTS_FOR_FOLDS,
-    Residuals,
-    TakenOut,
-    folds_of,
-    lists_of,
-    moments,
-    residuals_of,
-)
+from clickassay.correlation.within import shared
 from clickassay.correlation.within.users import FEWEST_FOLDS, Moved, moved_by_folds
 
 NO_GROUP = "no query has two fully judged rankings"
@@ -123,7 +115,7 @@ class WithinSums:
         return ratio(self.null_products[..., None, :], self.null_squares, self.squares_x)[..., 0, :]
 
 
-def group_sums(part: Residuals) -> Floats:
+def group_sums(part: shared.Residuals) -> Floats:
     """Return the (G, K) sums of the groups of a sample: see `WithinSums`."""
     lists = part.lists
     n_clicks, n_editorial = len(lists.clicks), len(lists.metrics)
@@ -157,12 +149,11 @@ class QueryGroups:
     """The groups of a market, or of all markets together, at one depth and judge."""
 
     key: SampleKey  # Market, depth and judge; the market is ``all`` for all markets together.
-    # click_names, editorial_names: The metrics.
     click_names: tuple[str, ...]
     editorial_names: tuple[str, ...]
     groups: GroupSums  # The sums of its groups.
     classes: Mapping[tuple[str, str], Masks]  # By split and class: which groups belong to it.
-    parts: tuple[Residuals, ...]  # The residuals of each market, in the order of the groups.
+    parts: tuple[shared.Residuals, ...]  # The residuals of each market, in the order of the groups.
 
     def correlations(self, sums: Floats) -> Floats:
         """Return the (..., C, E) correlations of (..., K) sums."""
@@ -178,24 +169,24 @@ class QueryGroups:
         return WithinSums(*parts)
 
     @property
-    def taken_out(self) -> TakenOut:
+    def taken_out(self) -> shared.TakenOut:
         """What is taken out of all blocks together: lists, rank, and the most periods and folds."""
         blocks = {id(part.block): part.block for part in self.parts}.values()
         free, rank = (sum(getattr(one, of) for one in blocks) for of in ("free", "rank"))
         periods, folds = (max(getattr(one, of) for one in blocks) for of in ("periods", "folds"))
-        return TakenOut(free, rank, periods, folds)
+        return shared.TakenOut(free, rank, periods, folds)
 
     @cached_property
     def moments(self) -> tuple[float, Floats]:
         """In how many ways its lists changed, and (E,) how far metrics differ within periods: `moments`."""
-        return moments([part.lists for part in self.parts])
+        return shared.moments([part.lists for part in self.parts])
 
     @cached_property
     def caution(self) -> str | None:
         """What is not taken out, since it is not known."""
         if not all(part.lists.has_times for part in self.parts):
             return NO_TIMES
-        return NO_USERS if len(folds_of([part.lists for part in self.parts])) < FEWEST_FOLDS else None
+        return NO_USERS if len(shared.folds_of([part.lists for part in self.parts])) < FEWEST_FOLDS else None
 
     @cached_property
     def moved(self) -> Mapping[tuple[str, str], Moved]:
@@ -204,7 +195,7 @@ class QueryGroups:
         chosen = {
             name: (own, self.split(self.groups.values[own].sum(axis=0)).slopes[None])
             for name, own in self.classes.items()
-            if n_free[own].sum() >= LISTS_FOR_FOLDS
+            if n_free[own].sum() >= shared.LISTS_FOR_FOLDS
         }
         return moved_by_folds(self.parts, self.groups.places, chosen) if chosen else {}
 
@@ -212,13 +203,11 @@ class QueryGroups:
 def query_groups(
     samples: Sequence[Sample], splits: Sequence[Sequence[Split]] | None = None
 ) -> list[QueryGroups]:
-    """Return the groups of each sample, and the classes of its queries.
+    """Return the groups of each sample, and the classes of its queries, by splits (None = all in one class).
 
-    samples: the markets of one depth and judge: what periods and users explain is taken out of small ones
-      together.
-    splits: for each, ways to split its queries; None = all queries are one class.
+    samples: all markets of a depth and judge: what periods and users explain leaves small ones together.
     """
-    parts = residuals_of([lists_of(sample) for sample in samples])
+    parts = shared.residuals_of([shared.lists_of(sample) for sample in samples])
     of_each: Sequence[Sequence[Split]] = [()] * len(samples) if splits is None else splits
     found = []
     for sample, own, part in zip(samples, of_each, parts, strict=True):

@@ -99,9 +99,6 @@ def lists_of(sample: Sample) -> GroupedLists:
     )
 
 
-# ---- periods and folds -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Periods:
     """Whole days, cut so that each period has about as many sessions."""
@@ -156,9 +153,6 @@ def folds_of(block: Sequence[GroupedLists]) -> Integers:
     cells = [lists.by_fold.folds for lists in block if lists.by_fold is not None]
     counts = [np.zeros(USER_FOLDS, np.int64), *(np.bincount(own, minlength=USER_FOLDS) for own in cells)]
     return np.flatnonzero(np.sum(counts, axis=0))
-
-
-# ---- what they explain -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -262,9 +256,6 @@ def _taken_out(block: Sequence[GroupedLists], free: int) -> list[Residuals]:
         )
         for lists, own, others, raw in zip(block, values, centred, shares, strict=True)
     ]
-
-
-# ---- moments ---------------------------------------------------------------------------------------
 
 
 def moments(places: Sequence[GroupedLists]) -> tuple[float, Floats]:

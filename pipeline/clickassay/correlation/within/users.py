@@ -33,10 +33,7 @@ class Moved:
     by_chance: Floats  # (C, E, E) F/(F - 1) Σ (u - mean u)(u - mean u)ᵀ, u the changes by unit and fold.
 
     def excess(self, pairs: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None) -> Spread:
-        """Return the variance that users add to correlations, as an error, with its degrees of freedom.
-
-        pairs: (P,) and (P,) offline metrics: of differences, the first minus the second.
-        """
+        """Return what users add to correlations, or differences of `pairs` (first - second), as a spread."""
         moved, chance = self.by_fold, np.diagonal(self.by_chance, axis1=1, axis2=2)
         if pairs is not None:
             a, b = pairs
@@ -56,14 +53,12 @@ def moved_by_folds(
     chosen: Mapping[Name, tuple[NDArray[np.bool_], Floats]],
     sides: Sequence[int] | None = None,
 ) -> dict[Name, Moved]:
-    """Return how correlations change without each fold of users, what is taken out being held.
+    """Return, by class, how correlations change without each fold of users, what is taken out being held.
 
     units: (G,) the unit of each group of all markets, one after the other, as a number.
-    chosen: by class: which of these groups belong to it, and (S, C, E, 3) derivatives of its correlations by
-      Σ w c², Σ w c e and Σ w e², of each side.
-    sides: which run each market is of, 0 or 1, of one class alone; None = one run.
-
-    Returns by class; none where there are fewer than `FEWEST_FOLDS` folds.
+    chosen: by class: which groups belong to it, and (S, C, E, 3) derivatives of its correlations by Σ w c², Σ
+      w c e and Σ w e², of each side; sides: the run, 0 or 1, of each market, None = one.
+    There are none with fewer than `FEWEST_FOLDS` folds.
     """
     folds = folds_of([part.lists for part in parts])
     if len(folds) < FEWEST_FOLDS:

@@ -37,13 +37,9 @@ _COUNTS = (
 def import_baidu_ultr(
     file: Path, *, judgments: Path | None = None, out: Path, progress: Progress = silent
 ) -> base.Imported:
-    """Translate searches, and the expert labels if they are given, into a folder of canonical tables.
+    """Translate searches, and expert labels (joined by query and texts) if given, into canonical tables.
 
-    file: searches, each followed by its documents.
-    judgments: expert labels, ``Qid Query Title Abstract Label Bucket``: joined to documents by query and
-      texts.
-
-    Raises InputError if a line is not in the layout (the message names file and line), or there is no search.
+    Raises InputError for a line that is not in the layout (file and line are named), or without a search.
     """
     with base.importing(out, {"file": file, "judgments": judgments}, _COUNTS, progress) as folder:
         texts = _read_labels(judgments, folder) if judgments else _Texts()

@@ -39,13 +39,10 @@ _WHOLE_NUMBER = re.compile(r"[0-9]{1,18}")  # at most 18 digits: fits 64 bits
 
 
 RANK_COUNTS = ("searches_out_of_order", "searches_cut_short", "results_not_placed")
-"""Counts of `rank_list`."""
 
 JUDGMENT_COUNTS = ("judgments_repeated", "judgments_conflicting", "judgments")
-"""Counts of `CanonicalFolder.judge`."""
 
 SHOWN_COUNTS = ("results_shown", "results_shown_judged")
-"""Counts of `CanonicalFolder.finish`."""
 
 CONFLICTING = "Some pairs of query and URL have two grades: choose a rule (--conflicts) when you run."
 UNJUDGED = "No judgments were imported: add some before you run."
@@ -56,23 +53,12 @@ GRADES_TO_4 = {str(grade): grade for grade in range(5)}
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an importer.
+    """The result of an importer."""
 
-    Attributes
-    ----------
-    folder
-        The folder with the canonical tables and ``import.json``.
-    inputs
-        Name, size and digest of the files that are read, by what they are.
-    counts
-        Rows read, dropped, changed and written, by name (docs/reference/formats.md says what each counts).
-    notes
-        Sentences that the user should read before a run on the folder.
-    """
-
-    folder: Path
+    folder: Path  # Has the canonical tables and ``import.json``.
+    # Rows read, dropped, changed and written, by name; docs/reference/formats.md says what each counts.
     counts: dict[str, int]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # Sentences that the user should read before a run on the folder.
 
 
 def whole_number(text: str) -> int | None:
@@ -106,11 +92,10 @@ _Judgment = TypeVar("_Judgment", bound=tuple[Any, ...])
 
 
 def distinct_judgments(rows: Sequence[_Judgment], counts: dict[str, int]) -> list[_Judgment]:
-    """Drop judgments that repeat an earlier one; keep contradictions, which a run's settings resolve.
+    """Drop judgments (query, URL, grade, perhaps judge) that repeat an earlier one; keep contradictions.
 
-    rows: (query, URL, grade), and perhaps the judge.
-    counts: ``judgments_repeated`` (dropped) and ``judgments_conflicting`` (kept, the second grade of a
-      result) grow; ``judgments`` becomes the number of those returned.
+    counts: ``judgments_repeated`` and ``judgments_conflicting`` (second grades, kept) grow; ``judgments`` is
+      set.
     """
     distinct = dict.fromkeys(rows)
     results = {(query, url, *judge) for query, url, _, *judge in distinct}
@@ -178,10 +163,7 @@ class CanonicalFolder:
     def finish(
         self, importer: str, notes: Iterable[str], settings: Mapping[str, object] | None = None
     ) -> Imported:
-        """Count shown and judged results; write ``import.json``: files (name, size, digest), counts, notes.
-
-        notes: for the user; they are read after everything is counted.
-        """
+        """Count shown and judged results; write ``import.json``: files, counts, notes (read at the end)."""
         searches, judgments = self.path / "searches.parquet", self.path / "judgments.parquet"
         if searches.exists():
             results = scan_parquet(searches).select("query", url="results")
@@ -206,10 +188,7 @@ class CanonicalFolder:
 def importing(
     out: Path, inputs: Mapping[str, Path | None], counts: Iterable[str], progress: Progress
 ) -> Iterator[CanonicalFolder]:
-    """Yield a folder that becomes `out` at the end, with these counts at 0; see `new_folder`.
-
-    It is given up if one of the `inputs` (None: not given) was changed meanwhile; see `unchanged`.
-    """
+    """Yield a folder, counts at 0, that becomes `out`; given up if an input changes (see `unchanged`)."""
     with new_folder(out) as path, unchanged(inputs) as identities:
         yield CanonicalFolder(path, out, identities, dict.fromkeys(counts, 0), progress)
 

@@ -1,8 +1,4 @@
-"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md has the mapping.
-
-`ratings` reads files, `text.grades` decides which grade a rating stands for. Several raters of one result are
-each a judge of their own, or combined into one grade by a rule.
-"""
+"""Judgments of other tools into ``judgments.parquet``; docs/reference/formats.md has the mapping."""
 
 import codecs
 import re
@@ -21,14 +17,7 @@ from clickassay.core.text.words import plural
 from clickassay.inputs import columns
 from clickassay.inputs.columns import arrow_schema
 from clickassay.inputs.files import malformed
-from clickassay.inputs.importers.base import (
-    JUDGMENTS,
-    CanonicalFolder,
-    Imported,
-    distinct_judgments,
-    importing,
-    unmapped_prefix,
-)
+from clickassay.inputs.importers import base
 from clickassay.inputs.importers.ratings import OF_TOPICS, JudgmentFile, ReadOptions, read_judgment_file
 from clickassay.inputs.text.grades import (
     NOT_JUDGED,
@@ -85,7 +74,7 @@ def import_judgments(
     read_options: ReadOptions | None = None,
     rating_options: RatingOptions | None = None,
     progress: Progress = silent,
-) -> Imported:
+) -> base.Imported:
     """Translate ratings of other tools, in one layout or several, into ``judgments.parquet``.
 
     Raises InputError if a file is missing or broken, or its ratings are no grades and there is no grade map;
@@ -94,9 +83,9 @@ def import_judgments(
     reading, options = read_options or ReadOptions(), rating_options or RatingOptions()
     if options.raters is not None and options.raters not in RULES:
         raise SettingsError(f"--raters: found {options.raters!r}, expected one of {', '.join(RULES)}")
-    for judge in options.judges:
-        if not is_text(judge):
-            raise SettingsError(f"--judge: found {judge!r}, expected a name in UTF-8")
+    for name in options.judges:
+        if not is_text(name):
+            raise SettingsError(f"--judge: found {name!r}, expected a name in UTF-8")
     try:
         codecs.lookup(reading.encoding)
     except LookupError:
@@ -110,11 +99,24 @@ def import_judgments(
         )
     maps = _grade_maps(options, len(files))
     inputs = {f"file_{number}": file for number, file in enumerate(files, 1)}
-    with importing(out, {**inputs, "query_map": options.query_map}, _COUNTS, progress) as folder:
+    with base.importing(out, {**inputs, "query_map": options.query_map}, _COUNTS, progress) as folder:
         read = [read_judgment_file(file, reading, folder.counts, progress=progress) for file in files]
         names = _topic_queries(read, reading, options, progress)
         graded = list(_grade_ratings(read, names, maps, options, folder.counts))
-        kept = _write_rows(combine_raters(graded, options.raters or "each", folder.counts), folder, options)
+        rows = combine_raters(graded, options.raters or "each", folder.counts)
+        every = [(row.query, row.url, row.grade, row.judge) for row in rows]
+        kept = every if options.repeats else base.distinct_judgments(every, folder.counts)
+        if options.conflicts == "max":
+            best: dict[tuple[str, str, str | None], int] = {}
+            for query, url, grade, judge in kept:
+                best[query, url, judge] = max(grade, best.get((query, url, judge), grade))
+            kept = [(query, url, grade, judge) for (query, url, judge), grade in best.items()]
+        folder.counts["judgments"] = len(kept)
+        folder.counts["queries"] = len({query for query, *_ in kept})
+        by_judge = any(judge is not None for *_, judge in kept)
+        with folder.table("judgments", BY_JUDGE if by_judge else base.JUDGMENTS) as writer:
+            for row in kept:
+                writer.add(*(row if by_judge else row[:3]))
         settings = {
             "layouts": [file.layout for file in read],
             "encoding": reading.encoding,
@@ -178,7 +180,6 @@ def _topic_queries(
 class GradedRating:
     """One grade."""
 
-    # query, url, grade: The result, and its grade.
     query: str
     url: str
     grade: int
@@ -245,15 +246,12 @@ def _query_names(
     missing = times.keys() - names.keys()
     counts["topics_not_in_file"] += len(missing)
     counts["ratings_of_topics_not_in_file"] += sum(times[topic] for topic in missing)
-    prefix = unmapped_prefix(names.values())
+    prefix = base.unmapped_prefix(names.values())
     return {topic: names.get(topic, prefix + topic) for topic in times}
 
 
 def file_judges(files: int, judges: Sequence[str]) -> list[str | None]:
-    """Return the judge of each file: one name for all files, or one for each.
-
-    Raises InputError if there are neither one name nor as many as files.
-    """
+    """Return the judge of each file: one name for all, or one for each; else InputError."""
     if len(judges) <= 1:
         return [judges[0] if judges else None] * files
     if len(judges) != files:
@@ -330,23 +328,6 @@ def combine_raters(rows: Sequence[GradedRating], rule: str, counts: dict[str, in
 # ---- rows ---------------------------------------------------------------------------------------
 
 _Row = tuple[str, str, int, str | None]
-
-
-def _write_rows(rows: Sequence[GradedRating], folder: CanonicalFolder, options: RatingOptions) -> list[_Row]:
-    every = [(row.query, row.url, row.grade, row.judge) for row in rows]
-    kept = every if options.repeats else distinct_judgments(every, folder.counts)
-    if options.conflicts == "max":
-        best: dict[tuple[str, str, str | None], int] = {}
-        for query, url, grade, judge in kept:
-            best[query, url, judge] = max(grade, best.get((query, url, judge), grade))
-        kept = [(query, url, grade, judge) for (query, url, judge), grade in best.items()]
-    folder.counts["judgments"] = len(kept)
-    folder.counts["queries"] = len({query for query, *_ in kept})
-    by_judge = any(judge is not None for *_, judge in kept)
-    with folder.table("judgments", BY_JUDGE if by_judge else JUDGMENTS) as writer:
-        for row in kept:
-            writer.add(*(row if by_judge else row[:3]))
-    return kept
 
 
 def _notes(

@@ -1,9 +1,4 @@
-"""Pages in the layout of the sample that came with PyClick: a query, its results, its clicks.
-
-Pages are separated by semicolons and line ends::
-
-    QueryID_k TAB url,url,... : click , click ; QueryID_k TAB ...
-"""
+"""Pages of PyClick's sample, up to ; or line end: ``QueryID_k TAB url,url,... : click , click ;``."""
 
 import re
 from pathlib import Path
@@ -30,12 +25,7 @@ _NOTES = (
 
 
 def import_pyclick(file: Path, *, out: Path, progress: Progress = silent) -> base.Imported:
-    """Translate a file of pages into a folder of canonical searches and clicks.
-
-    file: pages, separated by semicolons or line ends.
-
-    Raises InputError if a page is not in the layout (the message names file and line), or there is none.
-    """
+    """Translate pages into canonical searches and clicks; InputError, with line, for one that is none."""
     with base.importing(out, {"file": file}, _COUNTS, progress) as folder:
         counts = folder.counts
         with folder.log() as log:

@@ -1,8 +1,4 @@
-"""Ratings of other tools as their files have them: by layout, recognised or named.
-
-`text.grades` decides which grade a rating stands for, and `judgments` what to do where raters differ.
-docs/reference/formats.md describes each layout.
-"""
+"""Ratings of other tools as their files have them, by layout (docs/reference/formats.md)."""
 
 import re
 import shlex
@@ -38,6 +34,8 @@ _HEADER = "a header with query, docid and rating (or query, url, grade)"
 FoundRating = tuple[str, str, str, str, str | None]
 """A rating as readers yield it: place for messages, query, URL, rating, rater."""
 
+_NamedRows = Iterator[tuple[str, Mapping[str, object]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Rating:
@@ -59,7 +57,6 @@ class ReadOptions:
     # Columns of a table that hold the ratings of one rater each; by default, of CSV, those of ``*_rating``.
     rater_columns: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()  # Columns of a table that hold nothing.
-    # The columns of tables that the user named.
     names: Names = field(default_factory=dict)
 
     def lines(self, file: Path, progress: Progress) -> Iterator[tuple[int, str]]:
@@ -232,11 +229,7 @@ def _searched(query: object) -> Iterator[str]:
 def table_ratings(
     file: Path, reading: ReadOptions, counts: dict[str, int], progress: Progress
 ) -> Iterator[FoundRating]:
-    """Yield the ratings of a table of any form.
-
-    Raises InputError if it has no column of queries, of documents or of ratings, or a row lacks one of the
-    first two.
-    """
+    """Yield the ratings of a table; InputError if it has no such columns, or a row no query or document."""
     first = head(file, 64).lstrip()
     if first.startswith(b"PAR1"):
         yield from _of_rows(file, _parquet_rows(file, reading), reading, counts)
@@ -302,7 +295,7 @@ def _rating_columns(file: Path, keys: list[str], reading: ReadOptions) -> list[t
     return [(where, name.removesuffix(RATER_COLUMN)) for where, name in ends]
 
 
-def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _parquet_rows(file: Path, reading: ReadOptions) -> _NamedRows:
     try:
         table = scan_texts(file)
         names = table.collect_schema().names()
@@ -319,7 +312,7 @@ def _parquet_rows(file: Path, reading: ReadOptions) -> Iterator[tuple[str, Mappi
         yield f"row {number}", row
 
 
-def _json_rows(objects: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _json_rows(objects: Iterator[tuple[int, dict[str, Any]]]) -> _NamedRows:
     for number, found in objects:
         if not rows.is_by_query(found):
             yield f"row {number}", found
@@ -330,10 +323,7 @@ def _json_rows(objects: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[tuple[
 
 
 def _of_rows(
-    file: Path,
-    found: Iterator[tuple[str, Mapping[str, object]]],
-    reading: ReadOptions,
-    counts: dict[str, int],
+    file: Path, found: _NamedRows, reading: ReadOptions, counts: dict[str, int]
 ) -> Iterator[FoundRating]:
     chosen = [rows.column_key(name) for name in reading.rater_columns]
     known: dict[tuple[str, ...], tuple[list[str], tuple[str, ...]]] = {}  # rows have few sets of columns
@@ -384,39 +374,28 @@ def qrels_ratings(
         yield f"{file}, line {number}", topic, document, grade, None
 
 
-IMPORTED_LAYOUTS = {
-    detect.JUDGMENTS.name: "table",
-    detect.JUDGMENT_TABLE.name: "table",
-    detect.QUEPID.name: "quepid",
-    detect.QUEPID_RATERS.name: "quepid",
-    detect.SRW.name: "srw",
-    detect.QRELS.name: "qrels",
-    detect.BEIR.name: "beir",
-    detect.RRE.name: "rre",
-    detect.RANK_EVAL.name: "rank-eval",
-}
-LAYOUTS = tuple(dict.fromkeys(IMPORTED_LAYOUTS.values()))
-"""The names that `--layout` takes; by what `detect` calls a layout: `IMPORTED_LAYOUTS`."""
-
-OF_TOPICS = frozenset({"qrels", "beir"})
-"""Layouts whose queries are ids of topics."""
-
 _READERS: dict[str, Reader] = {
     "table": table_ratings,
-    "quepid": table_ratings,
-    "beir": table_ratings,
-    "srw": srw_ratings,
-    "rre": rre_ratings,
-    "rank-eval": rank_eval_ratings,
-    "qrels": qrels_ratings,
+    detect.QUEPID.name: table_ratings,
+    detect.SRW.name: srw_ratings,
+    detect.QRELS.name: qrels_ratings,
+    detect.BEIR.name: table_ratings,
+    detect.RRE.name: rre_ratings,
+    detect.RANK_EVAL.name: rank_eval_ratings,
 }
+LAYOUTS = tuple(_READERS)
+"""The names that `--layout` takes; by what `detect` calls a layout: `IMPORTED_LAYOUTS`."""
+_OTHERS = {detect.JUDGMENTS: "table", detect.JUDGMENT_TABLE: "table", detect.QUEPID_RATERS: "quepid"}
+IMPORTED_LAYOUTS = {name: name for name in LAYOUTS[1:]} | {one.name: name for one, name in _OTHERS.items()}
+
+OF_TOPICS = frozenset({detect.QRELS.name, detect.BEIR.name})
+"""Layouts whose queries are ids of topics."""
 
 
 @dataclass(frozen=True)
 class JudgmentFile:
     """The ratings of one file."""
 
-    # file, layout: The file, and the layout as which it was read.
     file: Path
     layout: str
     ratings: tuple[Rating, ...]  # In the order of the file.
@@ -426,12 +405,7 @@ class JudgmentFile:
 def read_judgment_file(
     file: Path, reading: ReadOptions, counts: dict[str, int], *, progress: Progress = silent
 ) -> JudgmentFile:
-    """Read the ratings of one file.
-
-    Counts ``blank_lines``, ``queries_unrated``, ``queries_named_by_id`` and ``ratings_blank``.
-
-    Raises InputError if the file is missing, in no known layout, broken, or holds no rating.
-    """
+    """Read and count the ratings of a file; InputError if it is missing, in no known layout, or has none."""
     layout = reading.layout or ("quepid" if reading.rater_columns or reading.names else _layout_of(file))
     ratings: list[Rating] = []
     places: dict[str, str] = {}

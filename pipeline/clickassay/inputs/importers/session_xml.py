@@ -14,13 +14,7 @@ _BARE_AMPERSAND = re.compile(r"&(?!(?:amp|lt|gt|quot|apos|#[0-9]+|#x[0-9A-Fa-f]+
 
 
 class SessionTree(ET.TreeBuilder):
-    """Collects finished sessions in `finished`; `root` is the name of the outermost element.
-
-    Raises
-    ------
-    InputError
-        For a DOCTYPE, and for a root that is none of `roots`, where these are given.
-    """
+    """Collects `finished` sessions under a `root`; InputError for a DOCTYPE, and for none of given roots."""
 
     def __init__(self, source: Path, roots: Collection[str] = ()) -> None:
         super().__init__()
@@ -58,13 +52,7 @@ class SessionTree(ET.TreeBuilder):
 
 
 class Session:
-    """Reads one ``<session>`` element of a log of `KIND`.
-
-    Raises
-    ------
-    InputError
-        For content that breaks the layout; the message names the file, the session and the interaction.
-    """
+    """Reads one ``<session>`` of a log of `KIND`; InputError names file, session and interaction."""
 
     KIND: ClassVar[str]
 
@@ -95,19 +83,12 @@ Read = TypeVar("Read", bound=Session)
 
 
 def sessions_of(
-    session: type[Read],
-    target: SessionTree,
-    folder: CanonicalFolder,
-    *,
-    encoding: str = "utf-8",
-    hint: str = "",
+    session: type[Read], target: SessionTree, folder: CanonicalFolder, encoding: str = "utf-8", hint: str = ""
 ) -> Iterator[Read]:
-    """Yield the sessions of `target`'s file, each to be read before the next.
+    """Yield and count the sessions of `target`'s file, each to be read before the next.
 
-    Counts ``ampersands_escaped``, ``sessions`` and ``interactions``.
-
-    Raises InputError for text that is not well-formed XML, or as `lines` does; if a session comes twice, or
-    there is no interaction.
+    Raises InputError, also as `lines`, if XML is not well-formed, a session comes twice, or there is no
+    interaction.
     """
     seen: set[int] = set()
     for element in _elements(target, folder, encoding, hint):

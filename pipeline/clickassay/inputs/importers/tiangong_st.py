@@ -41,14 +41,11 @@ def import_tiangong_st(
     encoding: str = "utf-8",
     progress: Progress = silent,
 ) -> base.Imported:
-    """Translate the sessions, and the human labels if they are given, into a folder of canonical tables.
+    """Translate sessions, and human labels if they are given, into a folder of canonical tables.
 
-    xml: the sessions.
-    judgments: human labels: ``id session query_id doc_id grade``.
-    encoding: of both files: one of `ENCODINGS`.
-
-    Raises InputError if the XML is not well-formed, declares a DOCTYPE, is in another encoding, or lacks what
-    a search needs; or if a line of the labels is not in the layout; SettingsError if `encoding` is unknown.
+    encoding: of both, one of `ENCODINGS` (else SettingsError). Raises InputError if the XML is not well-
+      formed, declares a DOCTYPE, is in another encoding, or lacks what a search needs; or for a label that is
+      not ``id session query_id doc_id grade``.
     """
     if encoding not in ENCODINGS:
         raise SettingsError(f"encoding is {encoding!r}; expected one of {', '.join(ENCODINGS)}")
@@ -56,7 +53,7 @@ def import_tiangong_st(
         names = _QueryNames(folder.counts)
         hint = _HINTS.get(encoding, "")
         with folder.log() as log:
-            for session in sessions_of(_Session, SessionTree(xml), folder, encoding=encoding, hint=hint):
+            for session in sessions_of(_Session, SessionTree(xml), folder, encoding, hint):
                 # The layout gives no times: steps of a second keep the order of the interactions.
                 for step, (query_id, text, results, clicks) in enumerate(session.searches()):
                     search_id, time_ms = folder.counts["interactions"], base.BASE_DAY_MS + step * _STEP_MS
@@ -87,10 +84,7 @@ class _Session(Session):
     KIND = "TianGong-ST"
 
     def searches(self) -> Iterator[tuple[str, str, list[str], list[str]]]:
-        """Yield the interactions whose first result is known; count the others, and their clicks.
-
-        Yields the query's id and text, results, and the results clicked.
-        """
+        """Yield query's id and text, results, and clicks; count those without a first result, and clicks."""
         for interaction in self._interactions():
             ranked = [
                 (self._place(result.get("rank"), "the rank of a result"), self._text(result, "docid"))

@@ -42,10 +42,7 @@ _COUNTS = (
 
 
 def import_trec_session(xml: Path, qrels: Path, *, out: Path, progress: Progress = silent) -> base.Imported:
-    """Translate the sessions and qrels of one year of the track into a folder of canonical tables.
-
-    xml: ``sessiontrack2012.xml`` or ``sessiontrack2013.xml``.
-    qrels: the qrels of the same year: ``topic 0 document label``.
+    """Translate the sessions and qrels ``topic 0 document label`` of 2012 or 2013 into canonical tables.
 
     Raises InputError if the XML is not well-formed, declares a DOCTYPE, is of another kind or year, or lacks
     what a search needs; or if a line of the qrels is not in the layout.

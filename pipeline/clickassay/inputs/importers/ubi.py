@@ -1,7 +1,4 @@
-"""OpenSearch User Behavior Insights (UBI, schema 1.2 and 1.3): queries and events into canonical tables.
-
-Documents are read in a stream and staged as Parquet; Polars then joins them by query_id.
-"""
+"""OpenSearch User Behavior Insights (UBI, schema 1.2 and 1.3): queries and events into canonical tables."""
 
 import shutil
 from collections import Counter
@@ -76,14 +73,11 @@ def import_ubi(
     click_actions: Sequence[str] = CLICK_ACTIONS,
     progress: Progress = silent,
 ) -> Imported:
-    """Translate queries and events of UBI into a folder of canonical tables.
+    """Translate queries and events of UBI, in files of any form or folders of them, into canonical tables.
 
-    paths: files of queries, of events, or of both, in any order: bulk or JSON lines, Parquet (.parquet), CSV
-      (.csv); or folders of such files.
-    click_actions: values of action_name that are clicks on a result.
-
-    Raises InputError if a document is not in the layout (the message names file and line), or no event is a
-    click, or no search is left; SettingsError if a click action is the impression, or none is given.
+    click_actions: values of action_name that are clicks on a result. Raises InputError if a document is not
+      in the layout (file and line are named), or no click or search is left; SettingsError if a click action
+      is the impression, or none is given.
     """
     if not click_actions or not all(click_actions) or IMPRESSION in click_actions:
         raise SettingsError(
@@ -416,10 +410,7 @@ def _tests(
 
 
 def _arms(queries: pl.LazyFrame, searches: pl.DataFrame) -> pl.DataFrame:
-    """Return (query_id, variant, experiment) as the first query of each search names them.
-
-    Without rows where all name the same variant, which is no test; without experiment where none names one.
-    """
+    """Return (query_id, variant, experiment) by the first query of each search; none with one variant."""
     named = queries.filter(pl.col("variant").is_not_null()).select(_ID, "time_ms", *_ARMS).collect()
     named = named.sort(_ID, "time_ms", *_ARMS, nulls_last=True).unique(_ID, keep="first", maintain_order=True)
     named = named.join(searches, on=_ID, how="semi").select(_ID, "variant", "experiment")

@@ -169,13 +169,7 @@ class Document:
 
 
 def documents(file: Path, counts: dict[str, int], progress: Progress) -> Iterator[Document]:
-    """Yield the queries and events of a file, in its order.
-
-    Counts ``blank_lines``, and documents of other indices (``documents_of_others``), which are skipped.
-
-    Raises InputError if the file cannot be read, or a document is neither query nor event; file and line are
-    named.
-    """
+    """Yield the queries and events of a file, counting others; InputError, with line, for what is neither."""
     first = head(file, 64).lstrip()
     if first.startswith(b"PAR1"):
         rows = _parquet_rows(file, progress)
@@ -195,10 +189,7 @@ _Row = tuple[int, str, Mapping[str, Any]]
 
 
 def files_of(paths: list[Path]) -> list[Path]:
-    """Return the files of paths: of a folder, the files in it that may be exports.
-
-    Raises InputError if a folder has none.
-    """
+    """Return the files of paths, in a folder those that may be exports; InputError if it has none."""
     files: list[Path] = []
     for path in paths:
         inside = (

@@ -48,13 +48,9 @@ _COUNTS = (
 def import_yahoo_l18(
     log: Path, *, judgments: Path | None = None, out: Path, progress: Progress = silent
 ) -> base.Imported:
-    """Translate the log, and its judgments if they are given, into a folder of canonical tables.
+    """Translate the log, and its judgments ``query url grade`` (0 to 4) if given, into canonical tables.
 
-    log: ``search_logs-v1.txt``: a page a line.
-    judgments: ``relevance_judgments-v1.txt``: ``query url grade``, grades 0 to 4.
-
-    Raises InputError if a line is not in the layout (the message names file and line), or the log has no
-    page.
+    Raises InputError for a line that is not in the layout (file and line are named), or without a page.
     """
     with base.importing(out, {"log": log, "judgments": judgments}, _COUNTS, progress) as folder:
         if judgments:

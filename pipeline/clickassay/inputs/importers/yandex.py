@@ -50,15 +50,10 @@ def import_yandex(
 ) -> base.Imported:
     """Translate a log, and its judgments if there are any, into a folder of canonical tables.
 
-    log: q and C lines, grouped by session.
-    judgments: CLARA's ``query url relevance`` with a header, or Yandex' ``QueryID RegionID URLID label``
-      without.
-    query_map: two tab-separated columns: QueryID of the log, query of the judgments.
-    time_unit_ms: milliseconds in one unit of TimePassed.
-
-    Raises InputError if a line is not in the layout (the message names file and line), a session comes back
-    after another began, or a time leaves the years 2000 to 2100; SettingsError if `time_unit_ms` is not a
-    positive number.
+    judgments: of CLARA, with a header, or Yandex; query_map: QueryID of the log, tab, query of the judgments.
+    time_unit_ms: milliseconds in one unit of TimePassed; SettingsError unless positive.
+    Raises InputError if a line is not in the layout (file and line are named), a session comes back after
+    another began, or a time leaves the years 2000 to 2100.
     """
     if not (math.isfinite(time_unit_ms) and time_unit_ms > 0):
         raise SettingsError(f"time_unit_ms is {time_unit_ms}; expected milliseconds per unit, above 0")

@@ -89,10 +89,7 @@ class Origin:
 
 
 def file_fingerprint(file: Path) -> FileFingerprint:
-    """Read a whole file for its fingerprint: a second or less for a GB.
-
-    Raises OSError if it cannot be read.
-    """
+    """Read a whole file for its fingerprint: a second or less for a GB; OSError if it cannot be read."""
     state = _state(file)
     path, digest = str(file.resolve()), content_digest(file)
     return FileFingerprint(file.name, path, state[0], digest, (file, state))
@@ -104,11 +101,7 @@ def _state(file: Path) -> State:
 
 
 def refuse_changed(what: str, files: Sequence[FileFingerprint]) -> None:
-    """Refuse files whose content is another than when their fingerprints were taken.
-
-    Raises InputError if one was changed, replaced or removed since then: what was read of it may be of
-    either.
-    """
+    """Refuse files that differ from their fingerprints (InputError): what was read may be of either."""
     for fingerprint in files:
         if fingerprint.seen is None:
             continue
@@ -123,9 +116,7 @@ def refuse_changed(what: str, files: Sequence[FileFingerprint]) -> None:
 
 @contextmanager
 def unchanged(files: Mapping[str, Path | None]) -> Iterator[dict[str, dict[str, object] | None]]:
-    """Yield name, size and SHA-256 of files, taken before they are read; None for a pipe, which is read once.
-
-    Files that are None were not given.
+    """Yield name, size and SHA-256 of files before they are read (None: a pipe); None = not given.
 
     Raises InputError: at the end, if a file was changed meanwhile.
     """
@@ -140,10 +131,7 @@ def unchanged(files: Mapping[str, Path | None]) -> Iterator[dict[str, dict[str, 
 
 @contextmanager
 def refusing_changes(files: Mapping[str, Sequence[FileFingerprint]]) -> Iterator[None]:
-    """Refuse files, by what they are, that are changed meanwhile: a change may be why another error came.
-
-    Raises InputError as `refuse_changed`, at the end.
-    """
+    """Refuse files that are changed meanwhile, at the end: a change may be why another error came."""
     try:
         yield
     except Exception:
@@ -182,10 +170,7 @@ def ends_digest(file: Path) -> str:
 
 
 def input_fingerprint(files: Sequence[FileFingerprint]) -> dict[str, object]:
-    """Return the identity of an input in whatever order of files: some names, number, bytes, one digest.
-
-    With SQL among the files, also of what it read.
-    """
+    """Return the identity of files in any order, and of what SQL among them read: names, bytes, digest."""
     read = [one for file in files for one in file.read]
     kinds = {file.kind for file in files}
     values = sorted(file.digest.partition(":")[2] for file in files)

@@ -135,10 +135,7 @@ def _unread_arms(what: str, wanted: Sequence[Wanted]) -> frozenset[str]:
 
 
 def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
-    """Return the names of a table among texts such as ``searches.search_id=request_id``.
-
-    Raises SettingsError if one is of a column that the table cannot have, or a column is named twice.
-    """
+    """Return a table's names of ``searches.search_id=request_id``; SettingsError if unknown or repeated."""
     known = list(dict.fromkeys(want.name for want in _columns_of(what)))
     found: dict[str, str] = {}
     for text in columns:
@@ -158,12 +155,9 @@ def names_of(what: str, columns: Sequence[str]) -> dict[str, str]:
 def columns_under(
     what: str, file: object, schema: pl.Schema, names: Names
 ) -> dict[str, tuple[pl.Expr, pl.DataType]]:
-    """Return what selects each column of files under our names, and its type.
+    """Return what selects each column of files, `file` being the first, under our names, and its type.
 
-    what, file: name of the input and the first of its files, for messages.
-    names: the columns that have another name there.
-
-    Raises InputError if the files lack one.
+    Raises InputError if they lack one of `names`, which are called otherwise there.
     """
     used = {*names, *names.values()}
     found = {name: (pl.col(name), dtype) for name, dtype in schema.items() if name not in used}
@@ -179,10 +173,7 @@ def columns_under(
 
 
 def needed_columns(what: str, columns: Sequence[str], names: Names) -> list[str] | None:
-    """Return the columns of files that an input is read from, in their order; None where all are kept.
-
-    Columns that `set_aside` names are kept too.
-    """
+    """Return the columns that are read, with those of `set_aside`, in their order; None where all are."""
     there = {*names, *columns} - set(names.values())
     shapes = {"searches": (CANONICAL["searches"], IMPRESSIONS)}.get(what, (_columns_of(what),))
     is_whole = all(path.partition(".")[0] in columns or path in columns for path in names.values())
@@ -243,10 +234,7 @@ def _field(column: pl.Expr, dtype: pl.DataType, fields: list[str]) -> tuple[pl.E
 
 
 def rival_grades(names: Iterable[str]) -> list[str]:
-    """Return the columns of which each may be the grade; none where one is called so, or one alone may be.
-
-    A score is a grade only where nothing else is.
-    """
+    """Return columns that may each be the grade, a score last; none if one alone may be, or is called so."""
     by_key = {_key(name): name for name in names}
     found = [by_key[_key(one)] for one in LIKELY["grade"] if _key(one) in by_key and one != "score"]
     return found if len(found) > 1 and "grade" not in by_key else []
@@ -255,12 +243,9 @@ def rival_grades(names: Iterable[str]) -> list[str]:
 def likely_columns(
     what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFrame | None = None
 ) -> dict[str, str]:
-    """Return the columns that missing ones may be, by name, type and values; each at most once.
+    """Return the columns (paths of fields) that missing ones may be, by name, type and values, each once.
 
-    what, missing: name of the input, and our columns that it lacks: those that come first choose first.
-    schema, rows: columns and types of the files, and rows whose texts are tried; None = by types alone.
-
-    Returns of records the path of a field.
+    missing: the first choose first. rows: their texts are tried; None = by types alone.
     """
     wants = {want.name: want for want in reversed(_columns_of(what))}
     free = {_key(name): name for name in reversed(schema.names()) if name not in wants}
@@ -325,11 +310,7 @@ def _fits(column: pl.Expr, dtype: pl.DataType, want: Wanted, rows: pl.LazyFrame 
 def set_aside(
     what: str, wanted: Sequence[Wanted], schema: pl.Schema, rows: pl.LazyFrame | None = None
 ) -> Iterator[str]:
-    """Yield what to say of columns that are not read, and may be ours or tell arms of an A/B test apart.
-
-    what, wanted: name of the input, and the columns that it may have.
-    schema, rows: all its columns, under our names where these are given, and its rows.
-    """
+    """Yield what to say of columns that are not read, and may be ours or tell arms of an A/B test apart."""
     beside = [some for some in _INSTEAD if not some.isdisjoint(schema)]
     beside += [SAYS_CLICKED] if SAYS_CLICKED.isdisjoint(schema) else []  # clicks are given
     pointless = frozenset[str]().union(*beside)
@@ -361,10 +342,7 @@ def _options(what: str, names: Names) -> str:
 
 
 def advice(what: str, missing: Sequence[str], schema: pl.Schema, rows: pl.LazyFrame | None = None) -> str:
-    """Return what to add to a command so that missing columns are found; '' where nothing is likely.
-
-    It names optional columns too, which would be lost else.
-    """
+    """Return what to add to a command so that missing and optional columns are found; '' = none likely."""
     grades = rival_grades(schema) if what == "judgments" and "grade" in missing else []
     choice = f"; {may_be_grades(grades)}: choose one, e.g. {GRADE_OPTION}{grades[0]}" if grades else ""
     table = likely_table(schema, rows) if what == "searches" else None
@@ -407,12 +385,9 @@ _SHAPES: Mapping[str, Sequence[Wanted]] = {**TABLE_COLUMNS, "shown": IMPRESSIONS
 
 
 def likely_table(schema: pl.Schema, rows: pl.LazyFrame | None = None, file: str = "") -> LikelyTable | None:
-    """Return the table that has all it needs among these columns, under names that are likely; None if none.
+    """Return the table that has all it needs under likely names; of queries, which need one column, never.
 
-    A table of queries needs one column only, which says too little.
-
-    schema, rows: columns and types of the files, and rows on which a proposal is tried.
-    file: name of the file: scores of searches have the columns of outcomes.
+    rows, file: tried with a proposal; scores of searches have the columns of outcomes, but another file name.
     """
     found: dict[str, dict[str, str]] = {}
     there: dict[str, set[str]] = {}

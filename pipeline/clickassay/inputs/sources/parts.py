@@ -23,11 +23,7 @@ from clickassay.inputs.types import as_text, is_wide, logical_columns
 def scan(
     files: Sequence[Path], format_: str, schema: pl.Schema | None = None, form: Form = PLAIN
 ) -> pl.LazyFrame:
-    """Return the rows of files of one format of `files.FORMATS`, unread.
-
-    files: names are taken as they are, whatever signs of a glob they hold.
-    schema: of JSON lines; None = of all rows of the first file.
-    """
+    """Return the unread rows of files of one format, whose names are no globs; `schema` is of JSON lines."""
     if format_ == "parquet":
         return scan_parquet(files)
     if format_ == "json":
@@ -41,10 +37,7 @@ def scan(
 
 
 def schema_of(what: str, file: Path, format_: str) -> pl.Schema:
-    """Return columns and types of a file, by all rows of JSON lines: what the last row has counts too.
-
-    Raises InputError if it is empty or cannot be read.
-    """
+    """Return columns and types of a file, by all rows of JSON lines; InputError if empty or unreadable."""
     try:
         if file.stat().st_size == 0:
             raise InputError(f"{what}: {file} is empty (0 bytes); remove it or write it again")
@@ -82,7 +75,6 @@ _Like = tuple[
 class Part:
     """Files of one format and schema under one set of Hive partition values."""
 
-    # files, format: The files, and their format.
     files: tuple[Path, ...]
     format: str
     # Columns and types as the files have them; integers of JSON lines beyond 64 bits are texts.
@@ -144,10 +136,7 @@ def parts_of(
     held: Mapping[Path, pl.DataFrame] = MappingProxyType({}),
     lists: Mapping[str, pl.Series] = MappingProxyType({}),
 ) -> Iterator[Part]:
-    """Yield the parts of an input.
-
-    read: the columns that are read: files that differ in other partitions, as a log of years in its days, are
-      one part. None = all.
+    """Yield the parts of an input: files that differ in partitions that are not `read` are one, as days are.
 
     Raises InputError if a file is empty, cannot be read, is of no known format, or has a column twice.
     """
@@ -169,18 +158,20 @@ def parts_of(
         groups[format_, form, schema, partition, frozenset(dict(spelled)), tuple(logical.items())].append(
             file
         )
-    for (format_, form, schema, partition, folders, logical_of), members in groups.items():
+    for (format_, form, schema, partition, folders, logical_of), files in groups.items():
         # Polars reads 128 signed bits of JSON lines as a number, all others as a text
         too_wide = {name for name, dtype in schema if is_wide(dtype)} if format_ == "json" else set()
         source = pl.Schema({name: pl.String() if name in too_wide else dtype for name, dtype in schema})
         of_files = {name: path for name, path in names.items() if name not in folders}
-        as_found = columns_under(what, members[0], pl.Schema(schema), of_files)
+        as_found = columns_under(what, files[0], pl.Schema(schema), of_files)
         wide = frozenset(name for name, (_, dtype) in as_found.items() if is_wide(dtype))
-        ours = columns_under(what, members[0], source, of_files)
+        ours = columns_under(what, files[0], source, of_files)
         logical, path_of = dict(logical_of), {name: of_files.get(name, name) for name in ours}
         if format_ in ("csv", "tsv"):
             used = [path for name, path in path_of.items() if read is None or name in read]
-            _refuse_twice(what, members[0], source, used)
+            twice = next((name for name in used if f"{name}{_AGAIN}" in source), None)
+            if twice is not None:
+                raise InputError(f"{what}: column {twice} is there twice in {files[0]}; rename or remove one")
         as_texts = {
             name: as_text(column, dtype, logical[path_of[name]])
             for name, (column, dtype) in ours.items()
@@ -191,31 +182,11 @@ def parts_of(
         written = pl.Schema({name: dtype for name, (_, dtype) in ours.items()})
         columns = tuple(column for column, _ in ours.values()) if of_files or as_texts else ()
         yield Part(
-            tuple(members),
-            format_,
-            written,
-            wide,
-            partition,
-            folders,
-            source,
-            columns,
-            held,
-            form,
-            json,
-            lists,
+            tuple(files), format_, written, wide, partition, folders, source, columns, held, form, json, lists
         )
 
 
-def _refuse_twice(what: str, file: Path, columns: Collection[str], used: Sequence[str]) -> None:
-    twice = next((name for name in used if f"{name}{_AGAIN}" in columns), None)
-    if twice is not None:
-        raise InputError(f"{what}: column {twice} is there twice in {file}; rename or remove one")
-
-
 def first_part(what: str, place: str | Path) -> Part:
-    """Return the first file of a place as a part.
-
-    Raises InputError if there is none, or it cannot be read.
-    """
+    """Return the first file of a place as a part; InputError if there is none, or it cannot be read."""
     found = find_files(what, place)
     return next(parts_of(what, replace(found, files=found.files[:1]), None))

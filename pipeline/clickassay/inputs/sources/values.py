@@ -8,39 +8,25 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.text.words import visible
+from clickassay.inputs import types as input_types
 from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import READ_ERRORS, unreadable_file
 from clickassay.inputs.sources.parts import Part
-from clickassay.inputs.types import (
-    EXPECTED,
-    NO_VALUE,
-    UTC,
-    Kind,
-    converted,
-    exact_below,
-    from_folder,
-    has_no_zone,
-    odd_float,
-    zoned_and_local,
-)
 
 
 def times_by_zone(parts: Sequence[Part]) -> tuple[int, int]:
-    """Return how many times of a table have a zone, and how many have none, where both may occur.
-
-    Texts are read for it; timestamps of Parquet only if they differ from file to file. Numbers are neither.
-    """
+    """Return how many times have a zone and how many none, of texts and Parquet whose files differ."""
     of_type = [part for part in parts if isinstance(part.schema.get("timestamp"), pl.Datetime)]
     is_text = [
         part for part in parts if part.format != "parquet" and part.written.get("timestamp") == pl.String
     ]
-    if not is_text and len({str(has_no_zone(part.schema["timestamp"])) for part in of_type}) < 2:
+    if not is_text and len({str(input_types.has_no_zone(part.schema["timestamp"])) for part in of_type}) < 2:
         return 0, 0
     time = pl.col("timestamp")
-    counted = [part.frame.select(_counts(*zoned_and_local(time))) for part in is_text]
+    counted = [part.frame.select(_counts(*input_types.zoned_and_local(time))) for part in is_text]
     for part in of_type:
         nothing = pl.lit(None, pl.Datetime("ms"))
-        both = (nothing, time) if has_no_zone(part.schema["timestamp"]) else (time, nothing)
+        both = (nothing, time) if input_types.has_no_zone(part.schema["timestamp"]) else (time, nothing)
         counted.append(part.frame.select(_counts(*both)))
     counts = pl.concat(counted).sum().collect(engine="streaming")
     return int(counts["zoned"][0]), int(counts["local"][0])
@@ -53,10 +39,7 @@ def _counts(zoned: pl.Expr, local: pl.Expr) -> list[pl.Expr]:
 def check_values(
     what: str, part: Part, wanted: Sequence[Wanted], *, keep_others: bool, time_zone: str
 ) -> None:
-    """Refuse floats that are no whole numbers where these are meant, and folders that a column contradicts.
-
-    Raises InputError if a file has such a value.
-    """
+    """Refuse fractions where whole numbers are meant, and folders that a column contradicts (InputError)."""
     known = {want.name: want for want in wanted}
     written = part.written
     repeated = {name: value for name, value in part.partition if name in written}
@@ -68,7 +51,7 @@ def check_values(
         for name in whole
         if name in written and written[name].is_float() and name not in dict(part.partition)
     ]
-    found = [odd_float(pl.col(name), written[name]).alias(f"float {name}") for name in floats]
+    found = [input_types.odd_float(pl.col(name), written[name]).alias(f"float {name}") for name in floats]
     found += [
         _other(part, name, value, known.get(name), time_zone).alias(f"folder {name}")
         for name, value in repeated.items()
@@ -80,7 +63,7 @@ def check_values(
             raise unreadable_file(what, file, error) from error
         for name in floats:
             if (value := row[f"float {name}"]) is not None:
-                of_type = str(written[name]), exact_below(written[name])
+                of_type = str(written[name]), input_types.exact_below(written[name])
                 raise no_whole_number(what, file, known[name], of_type, value, list(part.schema))
         for name, value in repeated.items():
             if row[f"folder {name}"] is not None:
@@ -91,13 +74,13 @@ def _other(part: Part, name: str, value: str | None, want: Wanted | None, time_z
     dtype, from_text = part.written[name], part.format != "parquet"
     own = None
     if want is not None:
-        own = converted(pl.col(name), dtype, want.kind, from_text=from_text, time_zone=time_zone)
+        own = input_types.converted(pl.col(name), dtype, want.kind, from_text=from_text, time_zone=time_zone)
     if want is None or own is None:
         spelled = pl.lit(value, dtype=pl.String)
         spelled = spelled.cast(dtype, strict=False) if dtype.is_numeric() else spelled
         own = pl.col(name)
     else:
-        spelled = pl.lit(from_folder(value, want.kind, time_zone))
+        spelled = pl.lit(input_types.from_folder(value, want.kind, time_zone))
     texts = own.cast(pl.String)
     return texts.fill_null("null").filter(texts.ne_missing(spelled.cast(pl.String))).first()
 
@@ -108,9 +91,9 @@ def no_whole_number(
     """Return the error for a float where whole numbers or text are meant; `floats`: its type, its bound."""
     dtype, bound = floats
     return InputError(
-        f"{what}: column {want.name} of {file} is {dtype}; expected {EXPECTED[want.kind]}, or whole numbers "
-        f"below {bound:,}, but it has {value}; pandas converts integer columns with nulls to float: "
-        f'write it with astype("Int64"), or as text, or choose another column with --column '
+        f"{what}: column {want.name} of {file} is {dtype}; expected {input_types.EXPECTED[want.kind]}, or "
+        f"whole numbers below {bound:,}, but it has {value}; pandas converts integer columns with nulls to "
+        f'float: write it with astype("Int64"), or as text, or choose another column with --column '
         f"{what}.{want.name}=… (the columns are {', '.join(columns)})"
     )
 
@@ -123,12 +106,12 @@ def contradiction(what: str, file: object, name: str, value: str | None, other: 
     )
 
 
-_WRITE: Mapping[Kind, str] = {
+_WRITE: Mapping[input_types.Kind, str] = {
     "time": "write times as 2026-10-03 14:05:00, with a zone or in UTC, or as milliseconds since 1970",
     "texts": 'write a list as a JSON array, e.g. ["a", "b"]',
     "integer": "write whole numbers",
-    "id": rf"{NO_VALUE} is not a value; write the id, or remove the row",
-    "text": rf"{NO_VALUE} is not a value; write the text, or remove the row",
+    "id": rf"{input_types.NO_VALUE} is not a value; write the id, or remove the row",
+    "text": rf"{input_types.NO_VALUE} is not a value; write the text, or remove the row",
 }
 
 
@@ -148,12 +131,9 @@ class Unread:
 def first_unread(
     wanted: Sequence[Wanted],
     parts: Sequence[tuple[Sequence[Path], str, pl.Schema, pl.LazyFrame]],
-    time_zone: str = UTC,
+    time_zone: str = input_types.UTC,
 ) -> Iterator[Unread]:
-    """Yield the first value of each column that cannot be read.
-
-    parts: files, format, schema and rows as written, of files that are alike.
-    """
+    """Yield the first value of each column that cannot be read; `parts`: files that are alike, as written."""
     for want in wanted:
         for files, format_, schema, frame in parts:
             is_text = schema.get(want.name) == pl.String
@@ -164,7 +144,7 @@ def first_unread(
             if value is None:
                 continue
             write = _WRITE[want.kind]
-            if want.kind == "time" and time_zone != UTC:
+            if want.kind == "time" and time_zone != input_types.UTC:
                 write = (
                     f"write times as 2026-10-03 14:05:00, with a zone or in local time of {time_zone} "
                     "(which skips an hour in spring), or as milliseconds since 1970"
@@ -173,9 +153,9 @@ def first_unread(
             break
 
 
-def unread_value(frame: pl.LazyFrame, name: str, kind: Kind, time_zone: str) -> str | None:
+def unread_value(frame: pl.LazyFrame, name: str, kind: input_types.Kind, time_zone: str) -> str | None:
     """Return the first text of a column that cannot be read as its kind; None if all can."""
-    read = converted(pl.col(name), pl.String(), kind, from_text=True, time_zone=time_zone)
+    read = input_types.converted(pl.col(name), pl.String(), kind, from_text=True, time_zone=time_zone)
     if read is None:
         return None
     texts = frame.select(text=pl.col(name), read=read).filter(

@@ -49,13 +49,10 @@ def _said(left_out: Sequence[tuple[str, int]]) -> str:
 
 
 def find_files(what: str, path: str | Path) -> Found:
-    """List the data files behind a path.
+    """List the data files of a file, a folder, or a glob, which also matches folders.
 
-    path: a file, which may have any name; a folder; or a glob, which also matches folders. Below a folder or
-      the first wildcard, names that start with . or _ are hidden.
-
-    Raises InputError if there is none, a folder cannot be listed, a link leads nowhere, or a folder is a
-    table of a lake.
+    Names that start with . or _ below a folder or the first wildcard are hidden. Raises InputError if there
+    is none, a folder cannot be listed, a link leads nowhere, or a folder is a table of a lake.
     """
     place = Path(path)
     check_path(place, what)

@@ -27,10 +27,7 @@ _SECONDS = 10
 
 
 class Gate:
-    """A proxy on this machine, while it is entered.
-
-    is_open: whether connections to a host, by its name and port, are let through.
-    """
+    """A proxy on this machine while it is entered; `is_open` says what hosts and ports are let through."""
 
     def __init__(self, is_open: Callable[[str, int], bool]) -> None:
         self.refused: str | None = None

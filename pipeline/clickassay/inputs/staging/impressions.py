@@ -52,13 +52,9 @@ def halves_of(
 ) -> dict[str, Made]:
     """Write searches and clicks of impressions as Parquet into the scratch folder of the job.
 
-    table: has the columns of `IMPRESSIONS`.
     by_file: whether each file becomes a file, by which a store knows it; else all become one.
     numbered: whether the files of searches may have numbers of lists, and the lists stay in memory.
-
-    Returns files of ``searches``, whose origins count the rows; and of ``clicks``, unless no column tells
-    them.
-
+    Returns files of ``searches``, whose origins count the rows; and of ``clicks``, if a column tells them.
     Raises InputError if positions begin neither at 0 nor at 1, a click is spelled in a way that is not known,
     or a search lies in several files that are not read together.
     """
@@ -137,10 +133,7 @@ def _write(halves: "_Halves", rows: pl.LazyFrame, progress: Progress) -> Rows:
 
 
 def _check_flags(table: Input) -> None:
-    """Refuse a text that tells a click or an action and cannot be read: it would be none without a word.
-
-    Raises InputError if there is one.
-    """
+    """Refuse (InputError) a text of clicks or actions that cannot be read: it would count as none."""
     told = [
         (want.name, want.kind) for want in IMPRESSIONS if want.kind == "flag" or want.name in SAYS_CLICKED
     ]
@@ -179,11 +172,9 @@ def _batches(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 class _Halves:
-    """Collects searches and clicks of rows in batches, and writes them.
+    """Collects searches and clicks of rows in batches, and writes them to files of `folder`.
 
-    table, folder: as for `halves_of`, and where files of this name are written.
-    first: the first position.
-    lists: the lists met so far; new ones are added.
+    first, lists: the first position, and the lists met so far, to which new ones are added.
     """
 
     def __init__(self, table: Input, folder: Path, name: str, first: int, lists: DistinctLists) -> None:

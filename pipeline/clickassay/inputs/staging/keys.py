@@ -33,14 +33,10 @@ def parts_of(address: str) -> tuple[list[str], list[str]]:
 
 
 def files_of(what: str, address: str, sizes: Mapping[str, int]) -> Iterator[tuple[str, Path]]:
-    """Yield the keys that an address means, and the file of each, below the folder that the address means.
+    """Yield the keys that an address (a prefix of a folder, or a glob, no bucket; '' = all) means, and files.
 
-    Names are those of the keys where a disk takes them; the file of what stands for a folder has no ending.
-
-    address: a prefix that stands for a folder, or a glob, without the bucket; '' for the whole of it.
-    sizes: by key, the size of the object.
-
-    Raises InputError if the name of a folder is too long, and has the value of a column.
+    Names are those of keys where a disk takes them; what stands for a folder gets no ending. Raises
+    InputError if the name of a folder is too long, and has the value of a column.
     """
     root, wild = parts_of(address)
     folders = {key[:at] for key in sizes for at, sign in enumerate(key) if sign == "/"}
@@ -112,9 +108,8 @@ def part(server: str, bucket: str, key: str, headers: Mapping[str, str], seconds
 
 
 def signature(url: str, at: datetime, secrets: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that sign a request to GET a URL, whose query is in order.
+    """Return the headers that sign a request to GET a URL, its query in order, at a time in UTC.
 
-    at: when it is asked, UTC.
     secrets: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, perhaps AWS_SESSION_TOKEN and AWS_REGION.
     """
     where, day = urlsplit(url), f"{at:%Y%m%d}"

@@ -27,9 +27,7 @@ _INSTALL = "install: pip install 'clickassay[lake]'"
 def lake_rows(what: str, place: Path, names: Names, progress: Progress = silent) -> Made | None:
     """Write the rows of a table of Delta Lake or Iceberg; None where no such table lies.
 
-    place: the folder of the table; of Iceberg also a file ``….metadata.json``, which names its version.
-    names: columns that have another name in the input.
-
+    place: its folder; of Iceberg also a file ``….metadata.json``, which names its version.
     Raises InputError if the table cannot be read, or a package is missing.
     """
     kind = _kind_of(place)
@@ -57,11 +55,7 @@ def delta_rows(
     *,
     options: Mapping[str, str] | None = None,
 ) -> Made:
-    """Write the rows of a table of Delta Lake, in a folder or an object store.
-
-    shown, place: its address, for messages and to open it.
-    options: of the store that it lies in, if any.
-    """
+    """Write the rows of a table of Delta Lake, in a folder or a store; `shown` is its name in messages."""
     try:
         import deltalake  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -161,7 +155,6 @@ def _written(what: str, shown: str, rows: Any, origin: FileFingerprint) -> Made:
 
 
 def _plain(dtype: Any) -> Any:  # noqa: ANN401 - of pyarrow
-    """Return a type without views, which Parquet does not know."""
     if pa.types.is_string_view(dtype):
         return pa.large_string()
     if pa.types.is_list(dtype) or pa.types.is_large_list(dtype):

@@ -44,12 +44,7 @@ class DistinctLists:
     def numbers_of(
         self, keys: Keys, others: Keys, lists: Callable[[Integers], pl.Series]
     ) -> NDArray[np.uint32]:
-        """Return the number of each list; `lists` gives the lists of rows, which are in order.
-
-        keys, others: two keys of each list, which are equal for equal lists.
-
-        Raises EngineError if two different lists have the same key.
-        """
+        """Return the number of each list, by two keys that equal lists share; EngineError if others do."""
 
         def learn(new: Integers) -> None:
             order = np.argsort(new)
@@ -86,10 +81,7 @@ class ShownRows:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, reach: int) -> tuple[Self, pl.DataFrame]:
-        """Return the rows of searches that have ended, and all others.
-
-        reach: a search may go on if one of the last so many rows is its; 0 = all have ended.
-        """
+        """Return the rows of ended searches, and others: a search with one of the last `reach` may go on."""
         ids = _values(rows, "search_id")
         starts = np.flatnonzero(_changes(ids))
         if are_distinct(ids[starts]):
@@ -185,7 +177,6 @@ class ShownRows:
         return np.add.reduceat(values, self.at) if len(self.at) else values
 
     def _rows(self, places: Integers | slice = slice(None)) -> Integers | slice:
-        """Return the rows that stand at places of the order."""
         return places if self.order is None else self.order[places]
 
     def _varied(self, name: str) -> pl.DataFrame:
@@ -201,7 +192,6 @@ class ShownRows:
         return rows.group_by("search").agg(values=value.n_unique(), value=value.first())
 
     def _are_among(self, searches: Integers) -> Bools:
-        """Return which rows are of some searches."""
         among = np.zeros(len(self.at), bool)
         among[searches] = True
         return among[self.search]
@@ -219,7 +209,6 @@ class ShownRows:
         return team.scatter(differing["row"], None)
 
     def _lists(self, column: pl.Series, listed: Bools, searches: Integers) -> pl.Series:
-        """Return the texts of a column for the results of searches, which are in order."""
         places = np.flatnonzero(listed & self._are_among(searches))
         sizes = np.bincount(self.search[places], minlength=len(self.at))[searches]
         texts = column[self._rows(places)].to_arrow(compat_level=NO_COPY)
@@ -263,7 +252,6 @@ def _values(rows: pl.DataFrame, name: str) -> NDArray[Any]:
 
 
 def _changes(values: NDArray[Any]) -> Bools:
-    """Return where a value differs from the value before it; true at first."""
     changed = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=changed[1:])
     return changed

@@ -77,10 +77,8 @@ class _Listed:
 def fetched(what: str, url: str, names: Names, progress: Progress = silent) -> Made:
     """Copy the objects behind an address into the scratch folder.
 
-    url: ``s3://bucket/key``, a prefix that stands for a folder, or a glob; ``gs://``, ``az://``; or the
-      ``https://`` address of one file.
-    names: columns that have another name in the input: of a Delta table only needed columns are copied.
-
+    url: ``s3://bucket/key``, a prefix for a folder, or a glob; ``gs://``, ``az://``; ``https://`` of one
+      file.
     Raises InputError if nothing is there, it may not be read, or an object is changed meanwhile.
     """
     with _Place.of(what, url).opened() as place:
@@ -378,7 +376,6 @@ def _obstore(what: str) -> Any:  # noqa: ANN401 - a module
 
 
 def _is_odd(key: str) -> bool:
-    """Return whether a key is none for obstore."""
     return bool({"", ".", ".."} & set(key.split("/"))) and key != ""
 
 

@@ -19,12 +19,9 @@ Source = str | Path | InputSql | Frame | Made
 def staged(
     what: str, source: Source, names: Names, progress: Progress = silent, *, held: bool = False
 ) -> str | Path | Made:
-    """Return the files of an input: as they lie here, or made in the scratch folder.
+    """Return the files of an input, as they lie here or made in the scratch folder; InputError if unreadable.
 
-    names: columns that have another name in the input.
     held: whether the rows of a frame, and the lists of SQL, may stay in memory.
-
-    Raises InputError if it cannot be read where it lies.
     """
     if isinstance(source, Made):
         return source

@@ -62,12 +62,7 @@ class InputSql:
 
     @classmethod
     def of(cls, given: str, database: Path | None, folder: Path | None = None) -> Self:
-        """Return the SQL of an option: a text, or the content of a file whose name ends in ``.sql``.
-
-        The path of the file, and paths in the SQL, count from `folder`; None = the working folder.
-
-        Raises InputError if the file cannot be read.
-        """
+        """Return the SQL of a text or ``.sql`` file (InputError if unreadable); paths count from `folder`."""
         if not given.strip().lower().endswith(".sql"):
             return cls(given, None, database, folder)
         file = Path(given.strip()) if folder is None else folder / given.strip()
@@ -86,12 +81,9 @@ class InputSql:
 
 
 def selected(what: str, sql: InputSql, progress: Progress = silent, lists_in: str | None = None) -> Made:
-    """Write the rows of SQL as Parquet.
+    """Write the rows of SQL as Parquet; `lists_in` may have numbers of lists, which stay in memory.
 
-    lists_in: a column that may have numbers of lists, which stay in memory.
-
-    Raises InputError if the text is not one SELECT, cannot be run, or gives no column; or the database is in
-    use.
+    Raises InputError if it is not one SELECT with columns that can be run, or the database is in use.
     """
     progress(Event(f"running the SQL of {what}"))
     file = scratch_file(sql, f"{what}.parquet")

@@ -1,8 +1,4 @@
-"""What a file is, recognised by its first lines: the canonical tables, and every layout that importers read.
-
-docs/reference/inspect.md has the table of layouts. A guess is made from at most the first 256 kB; nothing
-else is read.
-"""
+"""What a file is, recognised by its first 256 kB: canonical tables, and all layouts of importers."""
 
 import json
 import re
@@ -36,7 +32,7 @@ def _table(table: str) -> Layout:
     return Layout(table, f"the canonical table of {table}", f"run {options} --out RUN")
 
 
-def _imported(name: str, what: str, arguments: str) -> Layout:
+def _imported(name: str, what: str, arguments: str = "judgments {file}") -> Layout:
     return Layout(name, what, f"import {arguments} --out FOLDER")
 
 
@@ -44,18 +40,14 @@ UNKNOWN = Layout("unknown", "not a layout that clickassay knows", "")
 SEARCHES, CLICKS, JUDGMENTS, QUERIES = map(_table, columns.CANONICAL)
 ASSIGNMENTS = replace(_table("assignments"), what="a table of assignments of users to arms of A/B tests")
 PAST_TESTS = Layout("past_tests", "a table of past A/B tests", "experiments {file}")
-QUEPID = _imported("quepid", "ratings exported by Quepid", "judgments {file}")
-QUEPID_RATERS = _imported(
-    "quepid-raters", "ratings by several raters, exported by Quepid", "judgments {file}"
-)
-SRW = _imported("srw", "judgments of OpenSearch's Search Relevance Workbench", "judgments {file}")
-QRELS = _imported("qrels", "TREC qrels", "judgments {file}")
-BEIR = _imported("beir", "qrels of BEIR", "judgments {file}")
-JUDGMENT_TABLE = _imported("judgment-table", "a table of judgments", "judgments {file}")
-RRE = _imported("rre", "ratings of the Rated Ranking Evaluator", "judgments {file}")
-RANK_EVAL = _imported(
-    "rank-eval", "a request of the ranking evaluation API, with ratings", "judgments {file}"
-)
+QUEPID = _imported("quepid", "ratings exported by Quepid")
+QUEPID_RATERS = _imported("quepid-raters", "ratings by several raters, exported by Quepid")
+SRW = _imported("srw", "judgments of OpenSearch's Search Relevance Workbench")
+QRELS = _imported("qrels", "TREC qrels")
+BEIR = _imported("beir", "qrels of BEIR")
+JUDGMENT_TABLE = _imported("judgment-table", "a table of judgments")
+RRE = _imported("rre", "ratings of the Rated Ranking Evaluator")
+RANK_EVAL = _imported("rank-eval", "a request of the ranking evaluation API, with ratings")
 TREC_RUN = Layout("trec-run", "a TREC run: rankings, without clicks or grades", "")
 TREC_SESSION = _imported("trec-session", "sessions of the TREC Session Track", "trec-session {file} QRELS")
 TIANGONG = _imported("tiangong-st", "sessions of TianGong-ST", "tiangong-st {file}")
@@ -106,10 +98,7 @@ class Recognised:
 
 
 def recognise(file: Path) -> Recognised:
-    """Guess what a file is from its beginning.
-
-    Raises InputError if it is missing, no file, empty or unreadable.
-    """
+    """Guess what a file is from its beginning; InputError if it is missing, no file, empty or unreadable."""
     raw = head(file, _HEAD_BYTES)
     if not raw.strip():
         raise InputError(f"{file} is empty; expected a log or judgments")
@@ -137,14 +126,8 @@ def _recognised(file: Path, layout: Layout, problem: str, head: tuple[str, ...])
     return Recognised(layout, command, head, problem)
 
 
-# ---- tables ----------------------------------------------------------------------------------------
-
-
 def _of_columns(file: Path, names: Sequence[str], form: str) -> tuple[Layout, str]:
-    """Return the layout of a table, and why a run would not read it.
-
-    form: parquet, csv, tsv (tabs), json (an object a line) or document (one of JSON).
-    """
+    """Return the layout of a table (parquet, csv, tsv, json or document), and why a run would not read it."""
     canonical = _canonical({name.strip() for name in names})
     keys = [rows.column_key(name) for name in names]
     has = set(keys)
@@ -189,9 +172,6 @@ def _unread_by_runs(file: Path, form: str) -> str:
         return f"a run reads one object per line: convert it, jq -c '.[]' {given} > {file.stem}.jsonl"
     ending = {"parquet": ".parquet", "csv": ".csv", "tsv": ".tsv", "json": ".jsonl"}[form]
     return f"a run recognises a table by the ending of its name: rename it to {file.stem}{ending}"
-
-
-# ---- text ------------------------------------------------------------------------------------------
 
 
 def _of_text(file: Path, lines: Sequence[str]) -> tuple[Layout, str]:
@@ -253,14 +233,8 @@ def _first_object(text: str) -> tuple[str, dict[str, object]]:
     return ("json" if by_line else "document"), (value if isinstance(value, dict) else {})
 
 
-# ---- lines without a header --------------------------------------------------------------------------
-
-
 def _mostly(pattern: str, *, comments: str | None = None) -> Callable[[Sequence[str]], bool]:
-    """Return a test that holds when nine lines of ten are as the pattern says; lines of comment do not count.
-
-    A broken line does not change the layout: the importer names the line.
-    """
+    """Return whether nine lines of ten (no comments) are as the pattern says: importers name broken lines."""
     compiled = re.compile(pattern, re.ASCII)  # a no-break space divides nothing, as in `text.trec`
 
     def fits(lines: Sequence[str]) -> bool:

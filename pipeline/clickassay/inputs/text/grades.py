@@ -137,10 +137,7 @@ def _parts(text: str) -> list[tuple[str, int]]:
 
 
 def parse_cuts(text: str) -> GradeMap:
-    """Read ``0.25,0.5,0.75``: a number has as its grade how many of them it reaches.
-
-    Raises SettingsError if they are not rising numbers, at most 30.
-    """
+    """Read ``0.25,0.5,0.75``: a grade is how many a number reaches; SettingsError unless they rise."""
     numbers = [spelled_number(part) for part in text.split(",")]
     cuts = [number for number in numbers if number is not None]
     if len(cuts) < len(numbers) or len(cuts) > HIGHEST_GRADE or sorted(set(cuts)) != cuts:
@@ -156,13 +153,10 @@ def grades_of_files(
 ) -> list[dict[str, int]]:
     """Return the grade of each rating of each file, or `NOT_JUDGED`.
 
-    files: for each rating of a file, by `value_key`, the file and line where it occurs first.
-    grade_maps: of each file the result of `parse_grade_map` or `parse_cuts`; None = its ratings are grades.
-    max_grade: highest grade of the scale; None = not given.
-
-    Raises InputError if a rating is not in the map of its file; or, without a map, if ratings are no whole
-    numbers 0..`max_grade`, or of no plausible scale: higher than 5 with gaps, or higher than 30. Files
-    without a map may have one such scale together.
+    files: for each rating, by `value_key`, the file and line where it occurs first.
+    grade_maps: by file; None = its ratings are grades: whole numbers to `max_grade`, or if that is not given
+      on a plausible scale of such files together: to 5, or to 30 without gaps.
+    Raises InputError for any other rating, also one that is not in the map.
     """
     maps = [one or GradeMap({}) for one in grade_maps]
     plain = [

@@ -1,7 +1,4 @@
-"""The front door of text files: whatever compresses them, with or without a byte order mark, line by line.
-
-UTF-16, pipes and endless lines are refused, each with what to do.
-"""
+"""The front door of text files: unpacked, without a mark, line by line; UTF-16 and the like are refused."""
 
 import gzip
 import io
@@ -95,10 +92,7 @@ def is_packed(file: Path) -> bool:
 
 
 def head(file: Path, size: int, expected: str = "a log or judgments") -> bytes:
-    """Return the first `size` bytes of a text file, unpacked, without a byte order mark.
-
-    Raises InputError as `opened`; or if it is in UTF-16.
-    """
+    """Return the first bytes of a text file, unpacked, without a mark; InputError as `opened`, or UTF-16."""
     with opened(file, expected) as source:
         raw = source.stream.read(size)
     refuse_utf16(file, raw)
@@ -106,10 +100,7 @@ def head(file: Path, size: int, expected: str = "a log or judgments") -> bytes:
 
 
 def refuse_utf16(file: Path, raw: bytes) -> None:
-    """Refuse text whose first bytes are those of UTF-16, with the command that writes it in UTF-8.
-
-    Raises InputError if it begins with the mark of UTF-16, or every other byte of its beginning is 0.
-    """
+    """Refuse (InputError) UTF-16, by its mark or every other byte being 0, with the command for UTF-8."""
     if raw.startswith(_UTF16_MARKS):
         name, sign = "utf-16", "byte order mark"
     elif len(raw) >= 8 and raw[:8].replace(b"\0", b"") in (raw[0:8:2], raw[1:8:2]):
@@ -128,9 +119,8 @@ def lines(
 ) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, line without its end) of a text file, reporting progress.
 
-    encoding: one whose line ends are those of ASCII, as UTF-8 and GB18030.
-    hint: appended to the error message for a line that is not in this encoding.
-
+    encoding: one with line ends of ASCII, as UTF-8 and GB18030; `hint` ends the message of lines that are
+      not.
     Raises InputError as `opened`; if a line is not in this encoding, or longer than `LONGEST_LINE` bytes.
     """
     with opened(file) as source:
@@ -155,10 +145,7 @@ def _endless(file: Path, number: int, raw: bytes) -> InputError:
 
 
 def check_table(what: str, file: Path, format_: str) -> None:
-    """Look at a table in CSV or JSON lines before an engine infers its columns.
-
-    Raises InputError as `check_lines`; or if it is one JSON array.
-    """
+    """Look at CSV or JSON lines before columns are inferred; InputError as `check_lines`, or for an array."""
     first = check_lines(what, file)
     if first.startswith(b"PAR1"):
         raise InputError(

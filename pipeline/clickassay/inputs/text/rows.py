@@ -1,7 +1,4 @@
-"""Rows with named columns in text files: delimited text, JSON lines, one JSON document; and names of columns.
-
-What a column is called differs from tool to tool: blanks, quotes, hyphens and case do not matter.
-"""
+"""Rows with named columns in text files: delimited text, JSON lines, one JSON document; and their names."""
 
 import csv
 import json
@@ -19,7 +16,6 @@ from clickassay.inputs.sources.mapping import LIKELY, OUR_NAMES, Names, may_be_g
 from clickassay.inputs.text.lines import opened
 
 Numbered = Iterable[tuple[int, str]]
-"""Lines with their numbers, from 1."""
 
 QUERY_IDS = ("query_id", "qid", "q_id", "topic")
 QUERY_TEXTS = ("query", *(name for name in LIKELY["query"] if name != "text"))
@@ -43,10 +39,7 @@ def column_key(name: str) -> str:
 
 
 def keys_of(what: object, names: Sequence[str], ours: Names = OUR_NAMES) -> list[str]:
-    """Return the keys of columns; those that users named have ours, which no other has then.
-
-    Raises InputError if one that was named is not there.
-    """
+    """Return the keys of columns; one that users named has ours alone, InputError if it is not there."""
     chosen, keys = {column_key(path): name for name, path in ours.items()}, [column_key(one) for one in names]
     missing = next((path for path in ours.values() if column_key(path) not in keys), None)
     if missing is not None:
@@ -104,10 +97,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def form_of(lines: Iterable[str], usual: str = ",") -> tuple[Form, str]:
-    """Return the form of delimited text, and its header: the first line that is not blank.
-
-    The separator is the sign that divides the header most often, outside quotes; `usual` if none does.
-    """
+    """Return form and header of text: its separator is most often there outside quotes, or is `usual`."""
     filled = (line for line in lines if line.strip())
     first = next(filled, "")
     if said := _SAID.fullmatch(first.rstrip()):
@@ -117,10 +107,7 @@ def form_of(lines: Iterable[str], usual: str = ",") -> tuple[Form, str]:
 
 
 def form_in(file: Path, format_: str) -> Form:
-    """Return the form of a file that an engine is to read, of a format as `files.FORMATS` has them.
-
-    Raises InputError if it cannot be read, or is JSON whose lines end with carriage returns alone.
-    """
+    """Return the form of a file for an engine; InputError if it is unreadable, or JSON with lone CRs."""
     if format_ == "parquet":
         return PLAIN
     with opened(file) as source:
@@ -149,12 +136,7 @@ def header_of(text: str) -> list[str]:
 def delimited(
     file: Path, numbered: Numbered, counts: MutableMapping[str, int] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (number of its last line, cells) of each row that is not blank, the header first.
-
-    Counts ``blank_lines``, where there are counts.
-
-    Raises InputError if a quote is not closed.
-    """
+    """Yield (last line, cells) of each row, the header first, counting blanks; InputError: an open quote."""
     start = 1
 
     def texts() -> Iterator[str]:
@@ -177,17 +159,12 @@ def delimited(
 
 
 def json_objects(
-    file: Path,
-    numbered: Numbered,
-    counts: MutableMapping[str, int],
-    expected: str = "one JSON object per line",
+    file: Path, numbered: Numbered, counts: dict[str, int], expected: str = "one JSON object per line"
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (number, object) of JSON lines; the objects of one document are numbered from 1.
 
-    A document is an array of objects, a search response, whose hits are taken, or an object over several
-    lines. Counts ``blank_lines``.
-
-    Raises InputError for a line that is no object, or a document that is not JSON.
+    A document is an array of objects, a search response (its hits), or an object over several lines. Raises
+    InputError for a line that is no object, or a document that is not JSON.
     """
     lines, is_first = iter(numbered), True
     for number, text in lines:
@@ -212,10 +189,7 @@ def json_objects(
 
 
 def json_document(file: Path, text: str) -> Any:  # noqa: ANN401 - JSON is anything
-    """Return the JSON of a whole file.
-
-    Raises InputError if it is none.
-    """
+    """Return the JSON of a whole file; InputError if it is none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

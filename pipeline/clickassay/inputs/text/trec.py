@@ -43,18 +43,14 @@ def read_qrels(
 ) -> pl.DataFrame:
     """Return judgments: query, doc (text), grade (0..30, or -1 = pooled, but not judged).
 
-    source: a TREC qrels file (``query 0 doc grade``, or ``query doc grade``), a table (Parquet, CSV, JSON
-      lines), a frame or a dict. Grades below -1 (spam) are judgments, of grade 0; null words and refusals are
-      -1.
-    conflicts: what a result judged more than once gets: ``error``, or a grade by a rule of the setting
-      `conflicts`.
+    source: TREC qrels (``query 0 doc grade``, or ``query doc grade``), a table, a frame or a dict. Grades
+      below -1 (spam) are judgments, of grade 0; null words and refusals are -1.
+    conflicts: what a result judged more than once gets: ``error``, or a grade by a rule of the setting.
     scale: labels that stand for grades, the worst first, in lower case.
-    counts: ``judged_again`` is set to the judgments that such a rule takes no row of its own for, and
-      ``not_judged`` to the ratings that are null or words such as refused.
+    counts: ``judged_again`` is set to judgments without a row of their own, ``not_judged`` to ratings of
+      none.
     ids: whether queries of a table with their texts and ids are named by the ids.
-
-    Raises InputError if a line, a column or a grade is not what it must be, or a result of a query is judged
-    twice.
+    Raises InputError if a line, column or grade is wrong, or a result of a query is judged twice.
     """
     frame = _read(source, "qrels", _QRELS_LINES, ("query", "doc", "grade"), ids=ids)
     if scale and frame.schema["grade"] == pl.String:
@@ -99,10 +95,7 @@ _RULES = {
 
 
 def subtopics(rows: pl.DataFrame) -> str | None:
-    """Say that the second column of lines of qrels looks like a subtopic, as diversity judgments have it.
-
-    None unless rows, as `qrels_lines` gives them, of results judged more than once differ in that column.
-    """
+    """Say where rows of `qrels_lines` judged more than once differ in column 2 as subtopics do; else None."""
     repeated = rows.filter(pl.struct("query", "doc").is_duplicated())
     second = repeated.with_columns(second=pl.col("text").str.extract_all(_FIELD).list.get(1))
     values = second["second"].unique().sort()
@@ -118,13 +111,11 @@ def subtopics(rows: pl.DataFrame) -> str | None:
 def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.DataFrame:
     """Return a run as columns query, doc (text), score (finite number), one row per query and doc.
 
-    source: a TREC run file (``query Q0 doc rank score tag``, where the score decides, as in trec_eval; or
-      ``query doc rank``), a table or a frame with a score or a rank, a dict ``{query: {doc: score}}``, or of
-      lists ``{query: [doc, ...]}``, best first.
+    source: a TREC run (``query Q0 doc rank score tag``, the score decides, as in trec_eval; ``query doc
+      rank``), a table or frame with score or rank, a dict ``{query: {doc: score}}`` or ``{query: [doc,
+      ...]}``.
     ranks: whether to add the column rank (number), null where the source has none beside the score.
-    ids: whether queries of a table with their texts and ids are named by the ids.
-
-    Raises InputError if a line, a column or a score is not what it must be, or a query has a doc twice.
+    ids: as in `read_qrels`. Raises InputError if a line, column or score is wrong, or a doc comes twice.
     """
     frame = _read(source, "run", _RUN_LINES, tuple(_RANKED_RUN), ids=ids)
     if "line" in frame.columns and frame["score"].null_count() == frame.height:
@@ -152,12 +143,9 @@ def read_run(source: Source, *, ranks: bool = False, ids: bool = False) -> pl.Da
 def qrels_lines(
     file: Path, numbered: Iterable[tuple[int, str]], counts: MutableMapping[str, int], *, short: bool = False
 ) -> pl.DataFrame:
-    """Return line (from 1), query, doc, grade, text of each line of qrels; the grade as it is written.
+    """Return line (from 1), query, doc, grade as written, text of each line of qrels; blanks are counted.
 
-    counts: ``blank_lines`` grows by the lines skipped.
-    short: whether lines 'query doc grade' are read too.
-
-    Raises InputError if a line does not have four fields, or all three; or none has any.
+    short: whether lines 'query doc grade' are read too. Raises InputError for other lines, or none.
     """
     lines = pl.DataFrame(list(numbered), {"line": pl.Int64, "text": pl.String}, orient="row")
     rows = _split(file, lines, "qrels", _QRELS_LINES[: 1 + short], ("query", "doc", "grade"))
@@ -176,9 +164,7 @@ def ranked(run: pl.DataFrame) -> pl.DataFrame:
 def ranking(score: Floats, starts: Sizes, docs: Callable[[], list[str]]) -> Sizes:
     """Return (rows,) places of the rows in trec_eval's order: by falling score, then falling doc (as bytes).
 
-    score: (rows,) list after list.
-    starts: (Q + 1,) first row of each list.
-    docs: returns the (rows,) names; called only if scores are equal.
+    score: (rows,) list after list from `starts` (Q + 1,); docs: gives (rows,) names if scores are equal.
     """
     counts = np.diff(starts)
     order = np.arange(len(score))
@@ -203,10 +189,7 @@ def _stretches(same: Sizes) -> Iterator[tuple[int, int]]:
 
 
 def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Mapping[str, Any]] | None:
-    """Return a dict ``{query: {doc: number}}`` as it is when it needs no reading, else None.
-
-    It needs none when names are text and numbers are grades (`kind` int) or finite (`kind` float).
-    """
+    """Return a dict ``{query: {doc: number}}`` that needs no reading (numbers finite, of `kind`), or None."""
     if not isinstance(source, Mapping) or not all(isinstance(docs, Mapping) for docs in source.values()):
         return None
     names = chain(source, chain.from_iterable(source.values()))
@@ -224,10 +207,7 @@ def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Ma
 
 
 def read_numbers(source: Source) -> pl.DataFrame:
-    """Return rows (query, number) of a file of two columns with white space between, or of a dict.
-
-    Raises InputError if a number is not finite or below 0, or a query comes twice.
-    """
+    """Return (query, number) of two columns or a dict; InputError if one is below 0, infinite, or twice."""
     if isinstance(source, Mapping):
         pairs = [(str(query), str(number)) for query, number in source.items()]
         rows = pl.DataFrame(pairs, {"query": pl.String, "number": pl.String}, orient="row")
@@ -282,11 +262,7 @@ def _fields(file: Path, what: str, layouts: Sequence[str], names: Sequence[str])
 def _split(
     file: Path, lines: pl.DataFrame, what: str, layouts: Sequence[str], names: Sequence[str]
 ) -> pl.DataFrame:
-    """Split rows (line, text) at white space: line, the fields of these names, text.
-
-    The first line says which of the `layouts` it is; a name that this one lacks is null. Blank lines are left
-    out, and a first line that names the columns.
-    """
+    """Split rows (line, text) at white space into `names`, by the layout of the first; null if missing."""
     split = lines.lazy().with_columns(fields=pl.col("text").str.extract_all(_FIELD)).collect()
     split = split.filter(pl.col("fields").list.len() > 0)
     if not split.height:

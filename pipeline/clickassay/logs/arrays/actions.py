@@ -46,10 +46,7 @@ class Actions:
         return self._signals[kind - SATISFIED]
 
     def codes_in(self, rows: pl.DataFrame) -> Codes:
-        """Return the number of the action of each row, whose text has a key; 0 = none, whose key is 0.
-
-        Raises InputError if there are too many different texts: the column is none of actions.
-        """
+        """Return the number of each row's action, 0 = none; InputError if there are too many for actions."""
         keys, texts = numbers_in(rows["action_key"]), rows["action"]
         codes = np.zeros(len(keys), np.uint16)
         left = np.flatnonzero(keys != 0)
@@ -92,9 +89,7 @@ def masks_of_events(
 ) -> Iterator[tuple[int, Rows, Rows]]:
     """Yield each kind of signal with the first searches of the sessions that have it, and their masks.
 
-    height: number of searches.
-    search, kind, place: of each event the first search of its session, its kind, and its position there; 0 =
-      in no top result.
+    search, kind, place: of events: first search of the session, kind, position (0 = in no top result).
     """
     there = np.flatnonzero(place > 0)
     search, kind = search.take(there), kind.take(there)

@@ -1,7 +1,4 @@
-"""Searches and clicks of a batch as columns of numbers, and what is done with numbers by whole arrays.
-
-Texts are kept only where a later step needs them.
-"""
+"""Searches and clicks of a batch as columns of numbers, and what is done with numbers by whole arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace

@@ -54,14 +54,11 @@ class ReadBatch:
 class ArraySessioniser:
     """Adds up the pattern table of a log, one batch after the other, in order of time.
 
-    The users are cut into parts, which need nothing from each other: threads work on several at a time.
-
     ids: search ids over the whole log, as far as they are known.
-    parts: how many; a power of two, at most 64.
+    parts: into how many (a power of two, at most 64) users are cut, for threads: none needs another.
     has_signals: whether clicks have actions, or satisfied clicks are a signal.
     has_teams: whether searches name the ranker of each result.
-    judged_queries: market (null = every market), query: sessions of other queries are only counted.
-    assignments: who took part in A/B tests; None if there are none.
+    judged_queries: market (null = every), query: sessions of others are only counted.
     """
 
     def __init__(  # noqa: PLR0913 - all that a log may have
@@ -139,12 +136,9 @@ class ArraySessioniser:
     def read(
         self, searched: pl.LazyFrame, clicked: pl.LazyFrame, report: Callable[[int, int], None]
     ) -> ReadBatch:
-        """Read a batch, while the one before may still be added.
+        """Read a batch, rows that no earlier one has read, while the one before may still be added.
 
-        searched, clicked: rows in canonical types that no earlier batch has read.
-        report: called with numbers of searches and clicks read since.
-
-        Raises InputError if a file cannot be read to its end.
+        report: called with numbers of searches and clicks read since. Raises InputError if a file is cut.
         """
         with _translated_errors():
             searches, faults, health = self.searches.read(
@@ -158,12 +152,7 @@ class ArraySessioniser:
         return ReadBatch(searches, clicks, usable, (faults, *rejected), (health, days), empty, teams)
 
     def add(self, batch: ReadBatch, watermark_ms: int) -> None:
-        """Count a batch.
-
-        watermark_ms: no row of a later batch is older (ms since 1970, UTC).
-
-        Raises EngineError if a check of the step fails.
-        """
+        """Count a batch; no later row is older than `watermark_ms` (UTC). EngineError if a check fails."""
         with _translated_errors():
             self._add(batch, watermark_ms)
 
@@ -249,7 +238,6 @@ class ArraySessioniser:
         self.funnel.count_actions([row for row in rows if row[-1]])
 
     def _numbers(self, read: ReadClicks) -> tuple[int, int]:
-        """Return the number of clicks, and of rows with another action."""
         clicks = int(self._clicks.are_clicks(read.clicks).sum())
         return clicks, len(read.clicks) - clicks
 

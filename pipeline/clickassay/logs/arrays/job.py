@@ -42,8 +42,6 @@ def counted_pattern_table(
 ) -> StagedTable:
     """Turn a log into its pattern table (method 2 to 4), however much of it is unusable.
 
-    judged_queries: market (null = every market), query: sessions of other queries are only counted.
-
     Raises InputError if a file cannot be read; EngineError if a check of the step fails.
     """
     progress = steady(progress)
@@ -117,10 +115,7 @@ def _batches(
 
 
 def reporter(windows: tuple[Window, ...], number: int, progress: Progress) -> Callable[[int, int], None]:
-    """Return a function that is called with rows as they are read, and reports the share that is done.
-
-    Rows that lie in a chunk that spans a cut are read twice, and count once.
-    """
+    """Return a function that reports the share done of rows read; those of two windows count once."""
     rows = [sum(window.rows) for window in windows]
     before, total, read = sum(rows[:number]), sum(rows), 0
     name = f"batch {number + 1} of {len(windows)}"

@@ -18,9 +18,8 @@ _SHARD_AT = np.uint64(60)
 
 
 class SearchIds:
-    """The ids of the searches of a batch that count, each with its part and its row there.
+    """The ids of the searches of a batch that count, each with its part (of `parts`) and its row there.
 
-    parts: searches by the part of their users, and which of them count.
     ambiguous: ids that different searches use, sorted: they have no place.
     """
 
@@ -70,10 +69,7 @@ class SearchIds:
         return places
 
     def by_part(self, ids: Rows) -> tuple[Rows, Rows, list[Small]]:
-        """Return some ids in the order of the parts of their searches, and those without one last.
-
-        Returns their order, where each part ends, and for each part the rows of the searches.
-        """
+        """Return ids in order of their searches' parts (none: last), ends of parts, rows by part."""
         places = self.places(ids)
         order, ends = order_of_parts(np.where(places < 0, self.parts, places & (self.parts - 1)), self.parts)
         rows = (places.take(order) >> (self.parts - 1).bit_length()).astype(np.int32)

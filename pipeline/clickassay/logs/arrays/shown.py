@@ -25,10 +25,7 @@ LEFT_OUT = "left out"
 
 
 class Queries:
-    """The (market, query) pairs read so far, numbered as read and in normal form.
-
-    judged: market (null = every market), query: all others are left out; None = keep all.
-    """
+    """The (market, query) pairs read so far, numbered as read and in normal form; if given, `judged` ones."""
 
     def __init__(self, judged: pl.DataFrame | None) -> None:
         self._judged = judged
@@ -76,10 +73,7 @@ class Queries:
         self.is_kept.append(everything if self._judged is None else are_judged(normal, self._judged))
 
     def check(self, numbers: Small, texts: pl.DataFrame) -> None:
-        """Compare queries with the queries that have their numbers.
-
-        Raises EngineError if two different queries share a fingerprint.
-        """
+        """Compare queries of equal number; EngineError if two different queries share a fingerprint."""
         if (self._again.values[numbers] != _keys(texts, _AGAIN)).any():
             raise EngineError("two queries share a fingerprint; nothing was written")
 
@@ -94,10 +88,7 @@ def query_key(seed: int) -> pl.Expr:
 
 
 class ShownLists:
-    """The result lists read so far, numbered; a list of two queries as read is two lists.
-
-    depth: results of a list that clicks are looked for in.
-    """
+    """The result lists read so far, numbered, by query as read; clicks are looked for in `depth` results."""
 
     def __init__(self, depth: int) -> None:
         self._depth = depth
@@ -137,10 +128,7 @@ class ShownLists:
         self._numbers = Numbers()
 
     def keep(self, queries: Small, urls: Small, lengths: Rows, normal: Small) -> None:
-        """Keep new lists: their queries, their URLs one list after the other, and how many each has.
-
-        `normal` has the number of the normal form of each known URL.
-        """
+        """Keep new lists: queries, URLs list after list, lengths; and `normal`, numbers of normal forms."""
         which = np.repeat(np.arange(len(queries)), lengths)
         results = normal[urls]
         longest = int(lengths.max(initial=0))
@@ -189,10 +177,7 @@ class ShownLists:
         return positions
 
     def results(self, lists: Small, texts: pl.Series, normal: Small | None = None) -> pl.Series:
-        """Return the results of lists as they were read, or in normal form.
-
-        `texts` are the texts of all URLs, `normal` the numbers of their normal forms if these are wanted.
-        """
+        """Return results of lists as read (`texts` of all URLs), or by `normal`, numbers of normal forms."""
         begins, ends = self._as_read(lists)
         top = self.top.values[lists[begins == ends]]
         lengths = ends - begins

@@ -43,8 +43,6 @@ def pattern_table(
 ) -> StagedTable:
     """Return the pattern table of all that was counted, which is then no longer held.
 
-    parts: counts of the parts of the users.
-    shown: all texts of the log.
     funnel, health: counts of the same log; of its sessions that may still grow if `is_open`.
     """
     layout, lists = parts[0].layout, shown.lists
@@ -90,7 +88,6 @@ def pattern_table(
 
 
 def _sessions_of(sums: Sums, numbers: int) -> Rows:
-    """Return the sessions of each number."""
     sessions = np.zeros(numbers, np.int64)
     for table in sums.tables():
         of_rows, _, _ = sums.layout.unpacked(table)
@@ -189,10 +186,7 @@ def _signal_table(parts: Sequence[PatternCounts], configurations: "Configuration
 def _signal_pieces(
     ranked: Mapping[str, Sequence[Sections]], layout: WordLayout, configurations: "Configurations"
 ) -> Iterator[pl.DataFrame]:
-    """Yield configuration_id, fold, signal, click_mask and sessions in this order.
-
-    ranked: counts of the parts of the users by signal.
-    """
+    """Yield configuration_id, fold, signal, click_mask, sessions, in order, of counts of users' parts."""
     names = sorted(ranked)
     of_parts = [_together(ranked[name]) for name in names]
     for sections in zip(*of_parts, strict=True):
@@ -218,7 +212,6 @@ def _signal_pieces(
 
 
 def _rows_of(sums: Sequence[Sums], configurations: "Configurations") -> tuple[Rows, Rows, Rows, Rows]:
-    """Return place of the configuration, fold, mask and sessions of each row."""
     ranked = [_ranked(of_part, configurations) for of_part in sums]
     summed = [added(tables) for tables in _together(ranked) if tables]
     tables = [(*sums[0].layout.unpacked(table), table.sessions) for table in summed]
@@ -343,10 +336,7 @@ class Configurations:
 
     @classmethod
     def of(cls, lists: Rows, shown: LogTexts, workers: Workers) -> "Configurations":
-        """Address the configurations of lists, each once.
-
-        Raises EngineError if the ids of two configurations begin with the same 16 digits.
-        """
+        """Address each configuration once; EngineError if two ids begin with the same 16 digits."""
         made = workers.map(lambda rows: configuration_digests(_texts(rows, shown)), _cut(lists))
         digests = np.concatenate([np.empty((0, 16), np.uint8), *made])
         leading = digests[:, :8].copy().view(">u8").ravel().astype(np.uint64)

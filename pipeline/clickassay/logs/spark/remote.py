@@ -35,10 +35,7 @@ class RemoteFiles:
     columns: Names = field(default_factory=dict)  # The columns that they call otherwise.
 
     def fingerprint(self) -> dict[str, object]:
-        """Name the input: number of files and bytes, and a digest of their paths and sizes.
-
-        A table may hide its bytes: then they are 0.
-        """
+        """Name the input: number of files and bytes (0 if hidden), digest of paths and sizes."""
         try:
             rows = self.raw.select(*_FILE[:2]).distinct().collect()
             files = sorted((str(path), int(size)) for path, size in rows)
@@ -102,11 +99,7 @@ class RemoteFiles:
 
 
 class SparkFolder:
-    """A folder by its path with a scheme.
-
-    Raises OutputError if the session is Spark Connect's, which offers no file systems, or Spark does not know
-    the scheme.
-    """
+    """A folder by its path with a scheme; OutputError if Spark does not know it, or is Spark Connect's."""
 
     def __init__(self, session: "SparkSession", uri: str) -> None:
         self._uri = uri.rstrip("/")

@@ -85,11 +85,14 @@ class SparkPlace:
 
 @contextmanager
 def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
-    """Yield a session with the settings that the steps rely on; one that was started here is stopped.
-
-    Raises EngineError if Spark or Java is missing or too old, or no master answers.
-    """
-    _check_installed()
+    """Yield a session with the steps' settings; EngineError if Spark, Java or a master is not there."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pyspark.sql  # noqa: PLC0415 - optional, and slow to import
+    except ImportError as error:
+        raise EngineError(f"Spark is not installed ({error}); {_INSTALL}") from error
+    _check_version(pyspark.__version__)
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     if place.remote is None and (active := SparkSession.getActiveSession()) is not None:
@@ -102,16 +105,6 @@ def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
         yield _prepared(session, place.conf)
     finally:
         _stop(session)
-
-
-def _check_installed() -> None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import pyspark.sql  # noqa: PLC0415 - optional, and slow to import
-    except ImportError as error:
-        raise EngineError(f"Spark is not installed ({error}); {_INSTALL}") from error
-    _check_version(pyspark.__version__)
 
 
 def _check_version(version: str) -> None:
@@ -163,17 +156,12 @@ def _conf(place: SparkPlace) -> dict[str, str]:
         conf["spark.master"] = place.master
     if place.is_new_and_local:
         conf = {**_LOCAL, "spark.master": f"local[{place.threads or '*'}]", **conf}
-        conf["spark.driver.memory"] = _java_memory(place.memory_limit)
+        limit, usual = place.memory_limit, max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))
+        conf["spark.driver.memory"] = f"{usual}m" if limit is None else f"{max(_LEAST_MEMORY, limit) >> 10}k"
         if place.log_bytes is not None and place.log_bytes < _SMALL_LOG_BYTES:
             conf["spark.driver.defaultJavaOptions"] = _JAVA_OF_SMALL_LOG
         conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
     return {**conf, **place.conf}
-
-
-def _java_memory(limit: int | None) -> str:
-    if limit is None:
-        return f"{max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))}m"
-    return f"{max(_LEAST_MEMORY, limit) >> 10}k"
 
 
 def _check_answers(url: str, scheme: str, port: int, what: str) -> None:
@@ -268,10 +256,7 @@ def is_remote(session: "SparkSession") -> bool:
 
 
 def check_workers(session: "SparkSession", seconds: float = _WORKER_SECONDS) -> None:
-    """Refuse a cluster none of whose workers takes a job: Spark itself would wait for ever, in silence.
-
-    Raises EngineError if a job of one row is not done after so many seconds.
-    """
+    """Refuse (EngineError) a cluster where a one-row job is not done: Spark would wait for ever."""
 
     def count_one() -> None:
         with suppress(Exception):  # what fails here fails again with the first step, and is reported then

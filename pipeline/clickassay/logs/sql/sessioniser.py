@@ -55,10 +55,8 @@ _ORPHAN_CLICKS = {"is_open": pl.Boolean, "clicks": pl.Int64}
 class SqlSessioniser(Generic[R]):
     """Adds up the pattern table of a log, one batch after the other.
 
-    has_signals: whether clicks have actions, or satisfied clicks are a signal.
     has_teams: whether searches name the ranker of each result.
     judged_queries: market (null = every market), query: sessions of other queries are only counted.
-    assignments: of users to the arms of A/B tests; None if there is none.
     """
 
     def __init__(
@@ -91,7 +89,7 @@ class SqlSessioniser(Generic[R]):
         if assignments is not None or has_teams:
             engine.register("test_spans", ends_of_tests(settings.tests))
         if assignments is not None:
-            engine.register("assignments_log", assignments.by_user)
+            engine.register("assignments_log", assignments.by_user.cast({pl.Categorical: pl.String}))
             engine.register("users_in_two", assignments.in_two)
         if outcomes is not None:
             engine.register("outcomes_log", outcomes)
@@ -102,8 +100,7 @@ class SqlSessioniser(Generic[R]):
     def find_ambiguous_ids(self, searches: R, carried: R, ambiguous: R) -> None:
         """Find the search ids that are ambiguous in all of a log in batches, which a batch alone cannot know.
 
-        carried, ambiguous: searches carried over from its earlier parts, and the search ids that were found
-          ambiguous there.
+        carried, ambiguous: searches carried over from earlier parts, and ids found ambiguous there.
         """
         self._read = READ_BATCH
         self._engine.show("ambiguous_log", ambiguous)
@@ -119,11 +116,9 @@ class SqlSessioniser(Generic[R]):
         *,
         carried: tuple[R, R] | None = None,
     ) -> None:
-        """Process a batch: new rows, and those carried over from the batch before.
+        """Process new rows, and those carried over; no later row is older than `watermark_ms` (1970, UTC).
 
         A log whose ambiguous search ids were not looked for is one batch, which finds them by itself.
-
-        watermark_ms: no row of a later batch is older (ms since 1970, UTC).
         """
         carried_searches, carried_clicks = carried or (None, None)
         self._engine.show("searches_log", searches, carried_searches)

@@ -65,10 +65,7 @@ NEVER_MS = 2 * END_MS
 
 
 def end_of_times(settings: Settings) -> int:
-    """Return the first time, in milliseconds since 1970 UTC, that is too late for a row of a log.
-
-    It is the end of the year 2100, or the end of the day after the run's clock.
-    """
+    """Return the first ms since 1970 UTC that is too late: after 2100, or the day after the run's clock."""
     return min(END_MS, settings.latest_ms + 1)
 
 
@@ -376,11 +373,7 @@ SEQUENCE = (
 def step_values(
     settings: Settings, *, by_url: bool, arms_by_search: bool = False, has_teams: bool = False
 ) -> dict[str, Value]:
-    """Return the values of the steps' ``$`` parameters, but for ``watermark_ms`` and ``is_open``.
-
-    by_url: whether clicks name a URL.
-    arms_by_search, has_teams: whether searches say the arm of an A/B test, or the ranker of each result.
-    """
+    """Return the values of the steps' ``$`` parameters, but for ``watermark_ms`` and ``is_open``."""
     return {
         "first_ms": FIRST_MS,
         "most_bytes": MOST_BYTES,
@@ -429,10 +422,7 @@ def run_steps(
     values: Mapping[str, Value],
     properties: Collection[Property] = (),
 ) -> None:
-    """Run the views, stages and checks among the steps that apply to a run; the caller fetches results.
-
-    Raises EngineError if a check finds rows.
-    """
+    """Run the views, stages and checks of steps that apply; EngineError if a check finds rows."""
     is_empty = cache(engine.is_empty)  # a look at the data is a job of its own on some engines
     for step in steps:
         if step.kind == "result" or not _holds(step.when, properties, is_empty):

@@ -32,12 +32,7 @@ _WRITTEN_IN = "duckdb"
 
 
 def filled_step(step: str, values: Mapping[str, Value]) -> str:
-    """Return the SELECT of a step as it is written, for DuckDB, without its first comment.
-
-    values: for the ``$`` parameters; others are ignored.
-
-    Raises EngineError if the step names a value that is not given.
-    """
+    """Return a step's SELECT for DuckDB, uncommented, its ``$`` filled; EngineError if a value is missing."""
 
     def filled(match: re.Match[str]) -> str:
         if match[1] not in values:
@@ -52,12 +47,9 @@ def filled_step(step: str, values: Mapping[str, Value]) -> str:
 
 
 def translate_step(step: str, dialect: str, values: Mapping[str, Value]) -> str:
-    """Return the SELECT of a step in the dialect of an engine.
+    """Return the SELECT of a step, as ``steps/5_visits/visits``, in the dialect (and macros) of an engine.
 
-    step: name of a file of ``sql/``, as ``steps/5_visits/visits``.
-    dialect: name of the engine: of its macros file, and of SQLGlot's dialect.
     values: for the ``$`` parameters; others are ignored.
-
     Raises EngineError if SQLGlot is not installed, or the step names a value that is not given.
     """
     named = set(_PARAMETER.findall(sql_text(step)))

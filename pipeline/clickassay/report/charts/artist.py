@@ -31,10 +31,7 @@ class Artist:
         self._process: subprocess.Popen[bytes] | None = None
 
     def draw(self, kind: str, spec: Mapping[str, Any], version: str, **options: object) -> bytes:
-        """Return a picture.
-
-        Raises ReportError if it cannot be drawn here.
-        """
+        """Return a picture; ReportError if it cannot be drawn here."""
         if not self.failure:
             try:
                 return self._asked(json.dumps([kind, spec, version, options]).encode() + b"\n")

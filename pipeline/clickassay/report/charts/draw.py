@@ -1,7 +1,4 @@
-"""The process that draws: a line of JSON in, a picture out, until the input ends.
-
-It imports nothing of the package, and is started by `artist` with the folder of its one library.
-"""
+"""The process that draws, started by `artist`: a line of JSON in, a picture out; it imports none of ours."""
 
 import json
 import struct

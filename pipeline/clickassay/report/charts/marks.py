@@ -40,7 +40,6 @@ from clickassay.report.model import Drawing, Figure
 Span = tuple[float, float]
 
 CELL = (47, 30)
-"""Width and height of a cell of a heat map."""
 
 HEAD = 51
 """Width of a line over a column of cells; neighbours meet where it is more."""
@@ -49,7 +48,6 @@ BAR = 42
 """Height of a bar with its label."""
 
 STEP = 25
-"""Height of a row of intervals."""
 
 PLOT = (262, 150)
 """Width and height of the lines by decile."""
@@ -61,7 +59,6 @@ DECILES = "Decile of query frequency, 1 = rarest"
 """Title of their axis."""
 
 WIDE = 330
-"""Width of a picture of bars."""
 
 _SHARE: Spec = {
     "type": "quantitative", "axis": None, "stack": None, "scale": {"domain": [0, 1], "clamp": True},
@@ -288,11 +285,9 @@ def decile_lines(
 def histogram_2d(
     values: Values, *, domains: tuple[Span, Span], heads: tuple[str, str], titles: Mapping[str, str]
 ) -> Drawing:
-    """Draw the bins of a 2D histogram, the darker the more draws lie in them.
+    """Draw the bins of a 2D histogram, the darker the more draws lie in them; `domains` contain 0.
 
     values: bins that are not empty: left, right, low, high, draws, and the columns of `titles`.
-    domains: ranges of both axes; both contain 0.
-    heads: titles of the axes, without any text of a log.
     """
     across, up = _square_axes(("left", "low"), domains, heads)
     strength = {
@@ -316,11 +311,7 @@ class Point:
 
 
 def quadrants(points: Sequence[Point], heads: tuple[str, str], counts: Sequence[int]) -> Drawing:
-    """Draw points with error bars around 0, and a number in each corner.
-
-    heads: titles of the axes.
-    counts: numbers in the upper left, upper right, lower left and lower right corner.
-    """
+    """Draw points with error bars around 0, and numbers in the upper left and right, lower left and right."""
     values: Values = [
         {
             "name": one.name, "across": one.across, "up": one.up, "low": one.up - one.half,
@@ -359,11 +350,7 @@ def _square_axes(names: Sequence[str], domains: Sequence[Span], heads: Sequence[
 
 
 def click_rates(values: Values, titles: Mapping[str, str]) -> Drawing:
-    """Draw click-through rates as bars, with a tick at the average of the position.
-
-    values: rows: label, share and average (0..1), whether no better result is above (alone).
-    titles: heads of the columns that a bar shows when it is pointed at, by column.
-    """
+    """Draw shares (0..1) of labels as bars, with a tick at the average; alone: no better result is above."""
     drawn = [
         {
             **value,

@@ -8,32 +8,8 @@ from textwrap import wrap
 
 from clickassay.core.text.words import signed, span
 from clickassay.findings.estimates import Estimate
+from clickassay.report.charts import vega
 from clickassay.report.charts.marks import common_domain
-from clickassay.report.charts.vega import (
-    ACCENT,
-    INK,
-    LETTER,
-    MUTED,
-    PAGE,
-    QUIET,
-    RULE,
-    TITLE,
-    TITLE_LETTER,
-    WARM,
-    ZERO,
-    Sides,
-    Spec,
-    Values,
-    apart,
-    image,
-    label_width,
-    layer,
-    names_axis,
-    number_axis,
-    picture,
-    shorten,
-    specification,
-)
 from clickassay.report.model import Drawing
 
 
@@ -116,33 +92,35 @@ class Overview:
         return self._drawn(_NARROW)
 
     def _drawn(self, form: _Form) -> Drawing:
-        return picture(*self._parts(form), size=self._size(form), sides=self._sides(form))
+        return vega.picture(*self._parts(form), size=self._size(form), sides=self._sides(form))
 
     def image(self, title: str, reasons: Iterable[str]) -> bytes:
         """Return the picture as PNG under a title and a line a reason, for where no page can be shown."""
         parts = self._parts(_WIDE)
-        spec = specification(*parts, size=self._size(_WIDE), sides=self._sides(_WIDE))
+        spec = vega.specification(*parts, size=self._size(_WIDE), sides=self._sides(_WIDE))
         width = _WIDE.plot + sum(self._sides(_WIDE)[::2])
-        lines = [line for text in reasons for line in wrap(text, int(width / LETTER))]
-        return image(spec, wrap(title, int(width / TITLE_LETTER)), [*lines, self.colours])
+        lines = [line for text in reasons for line in wrap(text, int(width / vega.LETTER))]
+        return vega.image(spec, wrap(title, int(width / vega.TITLE_LETTER)), [*lines, self.colours])
 
     def _columns(self, form: _Form) -> list[float]:
         """Return the widths of the columns of values: room for a value, or for a longer head."""
-        return [max(form.side or _NARROW_COLUMN, LETTER * len(head) + 6) for head in self.heads]
+        return [max(form.side or _NARROW_COLUMN, vega.LETTER * len(head) + 6) for head in self.heads]
 
     def _size(self, form: _Form) -> tuple[float, float]:
         return form.plot, form.step * max(1, len(self.bars))
 
-    def _sides(self, form: _Form) -> Sides:
+    def _sides(self, form: _Form) -> vega.Sides:
         bottom = 32 + 14 * form.captions
         if not form.label:
             return 12, 44, 12, bottom
-        labels = [shorten(bar.label, form.label) for bar in self.bars]
-        return label_width(labels, limit=form.label), 24, sum(self._columns(form)), bottom
+        labels = [vega.shorten(bar.label, form.label) for bar in self.bars]
+        return vega.label_width(labels, limit=form.label), 24, sum(self._columns(form)), bottom
 
-    def _parts(self, form: _Form) -> tuple[Sequence[Spec], Values, dict[str, str]]:
-        heads = apart({bar.label: shorten(bar.label, form.label or form.plot - 60) for bar in self.bars})
-        values: Values = []
+    def _parts(self, form: _Form) -> tuple[Sequence[vega.Spec], vega.Values, dict[str, str]]:
+        heads = vega.apart(
+            {bar.label: vega.shorten(bar.label, form.label or form.plot - 60) for bar in self.bars}
+        )
+        values: vega.Values = []
         for bar in self.bars:
             ahead = bar.difference
             values.append({
@@ -161,68 +139,77 @@ class Overview:
         }  # fmt: skip
         return self._layers(form, list(heads.values())), values, titles
 
-    def _layers(self, form: _Form, heads: Sequence[str]) -> Sequence[Spec]:
+    def _layers(self, form: _Form, heads: Sequence[str]) -> Sequence[vega.Spec]:
         """Return the band of differences that nobody would act on, lines, dots and texts."""
         italic, bold = (
             [head for head, bar in zip(heads, self.bars, strict=True) if getattr(bar, name)]
             for name in ("is_baseline", "is_current")
         )
-        row = names_axis(
-            "head", labelColor=INK, labelFontSize=13, labelFontStyle=_styled(italic, "italic"),
+        row = vega.names_axis(
+            "head", labelColor=vega.INK, labelFontSize=13, labelFontStyle=_styled(italic, "italic"),
             labelFontWeight=_styled(bold, "bold"),
         ) | {"scale": {"domain": heads}}  # fmt: skip
         if not form.label:
             row["axis"] = None
         domain = common_domain([bar.difference for bar in self.bars], [-self.margin, self.margin])
-        x = number_axis("value", domain, ticks=3 if form is _SMALL else 6, gridColor=ZERO, titleY=32, **TITLE)
+        x = vega.number_axis(
+            "value", domain, ticks=3 if form is _SMALL else 6, gridColor=vega.ZERO, titleY=32, **vega.TITLE
+        )
         what, lines = f"difference in correlation from {self.reference}", "Lines: simultaneous 95% CIs"
         x["axis"]["title"] = [f"\u2190 worse \u00b7 {what} \u00b7 better \u2192", lines]
         if form is not _WIDE:
             x["axis"]["title"] = ["\u2190 worse \u00b7 better \u2192", what, lines][: form.captions]
         coloured = [
-            {"test": "datum.better || datum.open", "value": ACCENT},
-            {"test": "datum.worse", "value": WARM},
+            {"test": "datum.better || datum.open", "value": vega.ACCENT},
+            {"test": "datum.worse", "value": vega.WARM},
         ]
-        ink = {"test": "datum.reference", "value": INK}
-        filled = [{"test": "datum.open", "value": PAGE}, ink, *coloured]
-        dot: Spec = {"type": "point", "shape": "circle", "size": 78, "opacity": 1, "strokeWidth": 2}
-        colour, outline = ({"condition": tests, "value": QUIET} for tests in (coloured, [ink, *coloured]))
-        line: Spec = {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
-        fill = {"condition": filled, "value": QUIET}
+        ink = {"test": "datum.reference", "value": vega.INK}
+        filled = [{"test": "datum.open", "value": vega.PAGE}, ink, *coloured]
+        dot: vega.Spec = {"type": "point", "shape": "circle", "size": 78, "opacity": 1, "strokeWidth": 2}
+        colour, outline = (
+            {"condition": tests, "value": vega.QUIET} for tests in (coloured, [ink, *coloured])
+        )
+        line: vega.Spec = {"y": row, "x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colour}
+        fill = {"condition": filled, "value": vega.QUIET}
         low, high = {**x, "field": "below", "aggregate": "min"}, {"field": "above", "aggregate": "max"}
         return [
-            layer({"type": "rect", "color": RULE, "opacity": 0.55}, {"x": low, "x2": high}),
-            layer({"type": "rule", "strokeWidth": 2}, line, only="bounded"),
-            layer(dot, {"y": row, "x": x, "fill": fill, "stroke": outline}, tip=True),
+            vega.layer({"type": "rect", "color": vega.RULE, "opacity": 0.55}, {"x": low, "x2": high}),
+            vega.layer({"type": "rule", "strokeWidth": 2}, line, only="bounded"),
+            vega.layer(dot, {"y": row, "x": x, "fill": fill, "stroke": outline}, tip=True),
             *self._texts(form, row),
         ]
 
-    def _texts(self, form: _Form, row: Spec) -> Sequence[Spec]:
+    def _texts(self, form: _Form, row: vega.Spec) -> Sequence[vega.Spec]:
         """Return the values beside the plot; or, where labels have no room, both above the lines."""
-        text: Spec = {"type": "text", "align": "right", "fontSize": 13}
+        text: vega.Spec = {"type": "text", "align": "right", "fontSize": 13}
         widths = self._columns(form)
         beyond = sum(widths) - 4 if form.label else 0.0  # of the plot
         right = [form.plot + beyond - sum(widths[at + 1 :]) for at in range(len(widths))]
-        head: Spec = {"type": "text", "align": "right", "color": MUTED, "dy": -12 if form.label else -32}
+        head: vega.Spec = {
+            "type": "text",
+            "align": "right",
+            "color": vega.MUTED,
+            "dy": -12 if form.label else -32,
+        }
         columns = [
-            layer(head | {"text": title}, {"x": {"value": x}, "y": {"value": 0}}, only="first")
+            vega.layer(head | {"text": title}, {"x": {"value": x}, "y": {"value": 0}}, only="first")
             for x, title in zip(right, self.heads, strict=True)
         ]
         values = [{"y": row, "x": {"value": x}, "text": {"field": f"text{at}"}} for at, x in enumerate(right)]
         if form.label:
-            return [*(layer(text, place) for place in values), *columns]
+            return [*(vega.layer(text, place) for place in values), *columns]
         above = text | {"dy": -15}
         left = {"y": row, "x": {"value": 0}, "text": {"field": "head"}}
         style = {
             "fontStyle": {"expr": "datum.italic ? 'italic' : 'normal'"},
             "fontWeight": {"expr": "datum.bold ? 'bold' : 'normal'"},
         }
-        halo = {"stroke": PAGE, "strokeWidth": 4}  # keeps grid lines off the letters
+        halo = {"stroke": vega.PAGE, "strokeWidth": 4}  # keeps grid lines off the letters
         marks = [(above, place) for place in values] + [(above | {"align": "left"} | style, left)]
-        return [*(layer(mark | more, place) for more in (halo, {}) for mark, place in marks), *columns]
+        return [*(vega.layer(mark | more, place) for more in (halo, {}) for mark, place in marks), *columns]
 
 
-def _styled(heads: Sequence[str], style: str) -> Spec:
+def _styled(heads: Sequence[str], style: str) -> vega.Spec:
     """Return a property of labels that these have; they may be names of a user, so they are quoted."""
     test = f"indexof({json.dumps(heads)}, datum.value) >= 0"
     return {"condition": {"test": test, "value": style}, "value": "normal"}

@@ -73,12 +73,9 @@ def picture(
     size: tuple[float, float],
     sides: Sides,
 ) -> Drawing:
-    """Draw layers of marks over the same values.
+    """Draw layers of marks of Vega-Lite over the same values, a record for each datum, and scales.
 
-    layers: vega-Lite layers; all share the values and their scales.
-    values: one record for each datum.
-    titles: heads of the columns that are shown when a mark is pointed at, by column: the column ``tip`` has
-      them.
+    titles: heads of the columns shown when a mark is pointed at: the column ``tip`` has them.
     size, sides: width and height of the plot and the space around it, in pixels.
     """
     spec = specification(layers, values, titles, size=size, sides=sides)
@@ -112,13 +109,7 @@ def specification(
 
 
 def image(spec: Spec, title: Sequence[str], subtitle: Sequence[str]) -> bytes:
-    """Draw a specification as PNG on white, under a title, for where no page can be shown.
-
-    spec: of `specification`.
-    title, subtitle: their lines, which take room above the picture.
-
-    Raises ReportError if it cannot be drawn here.
-    """
+    """Draw a `specification` as PNG on white under lines of a title; ReportError if it cannot be drawn."""
     head = {
         "text": list(title), "subtitle": list(subtitle), "anchor": "start", "frame": "bounds",
         "fontSize": 19, "color": INK, "subtitleColor": MUTED, "subtitleFontSize": 13, "offset": 16,
@@ -140,10 +131,8 @@ def tip_text(value: Mapping[str, Any], titles: Mapping[str, str]) -> str:
 
 
 def layer(mark: Spec, encoding: Spec, *, only: str | None = None, tip: bool = False) -> Spec:
-    """Return one layer of marks.
+    """Return one layer of marks: a mark with its properties, and its channels.
 
-    mark: mark of Vega-Lite with its properties.
-    encoding: its channels.
     only: column that is true for the values to draw; None draws all.
     tip: whether the marks show their datum when pointed at; the others are hidden from screen readers.
     """

@@ -13,17 +13,8 @@ from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.run import OWN_SPLITS, Run, in_order
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.metrics.editorial import EDITORIAL_METRICS
+from clickassay.report import model
 from clickassay.report.charts.marks import common_domain, decile_lines
-from clickassay.report.model import (
-    Figure,
-    Section,
-    group_heading,
-    headline_suffix,
-    noise_corrected,
-    other_samples,
-    other_samples_table,
-    title_suffix,
-)
 from clickassay.report.tables import ReportTable, Row
 from clickassay.report.verdict.sentences import spoken
 
@@ -68,7 +59,7 @@ ByClass = Mapping[str, Mapping[str, Estimate]]
 """Estimates by class, in the order of reports, and offline metric."""
 
 
-def classes_section(run: Run) -> Section:
+def classes_section(run: Run) -> model.Section:
     """Tables 4 and 5 and one table per further attribute of the queries."""
     splits = run.frames["correlations"]["split"].unique().sort().to_list()
     navigational, remark = "click_entropy", BY_ENTROPY
@@ -80,8 +71,8 @@ def classes_section(run: Run) -> Section:
     for place, split in ((4, "length"), (5, navigational)):
         title = f"Table {place}. By {_kind(split)}"
         tables.append(_table(run, split, f"table{place}_{split}", title, run.headline_samples))
-        rest = _table(run, split, f"table{place}_samples", title, other_samples(run))
-        others += other_samples_table(replace(rest, data=None))
+        rest = _table(run, split, f"table{place}_samples", title, model.other_samples(run))
+        others += model.other_samples_table(replace(rest, data=None))
     for place, split in enumerate(more, start=1):
         # The attribute's name comes from the input: only harmless letters of it may reach a file name
         slug = re.sub(r"[^a-z0-9]+", "_", split.lower()).strip("_")[:30]
@@ -96,14 +87,13 @@ def classes_section(run: Run) -> Section:
         reading.append(sentence(why))
     if len(more) > SPLITS_SHOWN:
         reading.append(f"{len(more) - SPLITS_SHOWN} more attributes are in the CSV files only.")
-    return Section(
+    return model.Section(
         "classes", "Kinds of queries", (*filter(None, reading), PARADOX), tables=tuple(tables),
         folded=tuple(others), fold_words="Other samples",
     )  # fmt: skip
 
 
 def _queries(run: Run) -> pl.DataFrame:
-    """Return the queries of the headline sample, the rarest first, and their sessions."""
     rows = run.headline_rows("configurations").group_by("query").agg(pl.col("n_sessions").sum())
     return rows.sort("n_sessions", "query")
 
@@ -122,10 +112,7 @@ def unspaced_note(queries: pl.DataFrame) -> str:
 
 
 def ties_note(sessions: Sequence[int]) -> str:
-    """Say which borders of the deciles part queries with the same number of sessions; '' if none does.
-
-    `sessions` are the sessions of all queries of the sample, ascending.
-    """
+    """Say which borders of deciles part queries of equal (ascending) `sessions`; '' if none does."""
     decile = [10 * rank // len(sessions) + 1 for rank in range(len(sessions))]
     cut = [
         (decile[rank - 1], decile[rank], sessions[rank])
@@ -152,7 +139,7 @@ def _label(split: str, name: str) -> str:
 def _table(run: Run, split: str, name: str, title: str, samples: Sequence[SampleKey]) -> ReportTable:
     data = run.frames["correlations"].filter(split=split, click_metric=run.click)
     rows = tuple(row for sample in samples for row in _sample_rows(run, sample, split, run.editorial))
-    title = f"{title}: correlation with {run.click}{title_suffix(run, *samples)}"
+    title = f"{title}: correlation with {run.click}{model.title_suffix(run, *samples)}"
     return ReportTable(name, title, "Queries", ("Number", *run.editorial), rows, data=data)
 
 
@@ -163,7 +150,7 @@ def _sample_rows(
     numbers = dict(_class_frame(run, sample, split).select("class", "n_queries").iter_rows())
     return [
         Row(
-            group_heading(run, sample), _label(split, name),
+            model.group_heading(run, sample), _label(split, name),
             (numbers[name], *(line.get(metric, not_computed()) for metric in metrics)),
         )
         for name, line in by_class.items()
@@ -180,7 +167,7 @@ def class_estimates(run: Run, sample: SampleKey, split: str, *, corrected: bool 
 
 
 def _by_class(rows: pl.DataFrame, *, corrected: bool = False) -> ByClass:
-    cell = noise_corrected if corrected else estimate
+    cell = model.noise_corrected if corrected else estimate
     names = in_order(rows["class"].unique().to_list(), CLASS_ORDER)
     by_class: dict[str, dict[str, Estimate]] = {name: {} for name in names}
     for row in rows.iter_rows(named=True):
@@ -241,7 +228,7 @@ Lines = Mapping[str, Mapping[int, Estimate]]
 """Estimates by metric and decile."""
 
 
-def frequency_section(run: Run) -> Section:
+def frequency_section(run: Run) -> model.Section:
     """Figure 4: correlation with the headline click metric by decile of query frequency."""
     name, title = "frequency", "Rare and frequent queries"
     metrics = [one for one in run.editorial if one in EDITORIAL_METRICS]
@@ -252,7 +239,7 @@ def frequency_section(run: Run) -> Section:
     lines = _lines(run, metrics)
     if not lines:
         text = f"Nothing can be shown: no decile has a correlation with {run.click}."
-        return Section(name, title, (text,), tables=(table,))
+        return model.Section(name, title, (text,), tables=(table,))
     corrected = _lines(run, metrics, corrected=True)
     drawn = {  # noise-corrected values may lie beyond what a correlation can be
         metric: {
@@ -269,7 +256,7 @@ def frequency_section(run: Run) -> Section:
         values = ", ".join(f"{at}: {number(one.value)}" for at, one in line.items())
         alt = f"Correlation of {metric} with {run.click} by frequency decile, 1 = rarest: {values}."
         drawing = decile_lines(lines, metric, domain=domain, corrected=drawn[metric])
-        figures.append(Figure(f"frequency-{place}", metric, alt, drawing, table.name))
+        figures.append(model.Figure(f"frequency-{place}", metric, alt, drawing, table.name))
     legend = (
         ("line", "the metric named above, with 95% CI"),
         ("diamond", "noise-corrected correlation, if between -1 and 1"),
@@ -291,7 +278,7 @@ def frequency_section(run: Run) -> Section:
         texts.append(f"{told}: the notes below the table give the reasons.")
     reading = tuple(filter(None, texts))
     folded = (table, without_noise)
-    return Section(name, title, reading, tuple(figures), legend=legend, folded=folded)
+    return model.Section(name, title, reading, tuple(figures), legend=legend, folded=folded)
 
 
 def _frequency_table(
@@ -302,12 +289,11 @@ def _frequency_table(
         for sample in run.headline_samples
         for row in _sample_rows(run, sample, FREQUENCY, metrics, corrected=data is None)
     )
-    title = f"Figure 4 in numbers: {what} by frequency decile{headline_suffix(run)}"
+    title = f"Figure 4 in numbers: {what} by frequency decile{model.headline_suffix(run)}"
     return ReportTable(name, title, "Decile", ("Queries", *metrics), rows, data=data)
 
 
 def _lines(run: Run, metrics: Sequence[str], *, corrected: bool = False) -> Lines:
-    """Return the lines that have a value."""
     by_class: ByClass = {}
     if run.headline is not None:
         by_class = class_estimates(run, run.headline, FREQUENCY, corrected=corrected)

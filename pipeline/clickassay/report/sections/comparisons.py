@@ -22,20 +22,9 @@ from clickassay.findings.ranking import (
 )
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
+from clickassay.report import tables
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import Figure, Section, headline_suffix, noise_corrected
-from clickassay.report.tables import (
-    Cell,
-    ReportTable,
-    Row,
-    Share,
-    ShownColumn,
-    field,
-    p_cell,
-    p_value,
-    shown_table,
-    with_interval,
-)
 from clickassay.report.verdict.sentences import (
     caution_sentence,
     first_finding,
@@ -96,7 +85,7 @@ def _headline_pairs(run: Run, name: str) -> pl.DataFrame:
     return own.filter(click_metric=run.click)
 
 
-def pairs_table(run: Run, contract: Contract, name: str, title: str) -> ReportTable:
+def pairs_table(run: Run, contract: Contract, name: str, title: str) -> tables.ReportTable:
     """Return every pair of metrics, baselines included: they belong to the family of tests."""
     rows = _headline_pairs(run, contract.name)
     place = {metric: at for at, metric in enumerate((*run.editorial, *BASELINES))}
@@ -104,20 +93,20 @@ def pairs_table(run: Run, contract: Contract, name: str, title: str) -> ReportTa
         rows.iter_rows(named=True),
         key=lambda row: (place.get(row["metric_a"], 99), place.get(row["metric_b"], 99)),
     )
-    return shown_table(
+    return tables.shown_table(
         name, f"{title}{headline_suffix(run)}", ordered,
-        ShownColumn("Pair", lambda row: f"{row['metric_a']} {MINUS} {row['metric_b']}"),
+        tables.ShownColumn("Pair", lambda row: f"{row['metric_a']} {MINUS} {row['metric_b']}"),
         (
-            with_interval("Difference", "difference"), p_value("p-value", "p_value"),
-            p_value("Adjusted p", "p_adjusted"),
-            ShownColumn("Significant", lambda row: significance_text(row["p_adjusted"])),
-            ShownColumn("Queries needed", lambda row: _queries_cell(lead_from_row(row))),
+            tables.with_interval("Difference", "difference"), tables.p_value("p-value", "p_value"),
+            tables.p_value("Adjusted p", "p_adjusted"),
+            tables.ShownColumn("Significant", lambda row: significance_text(row["p_adjusted"])),
+            tables.ShownColumn("Queries needed", lambda row: _queries_cell(lead_from_row(row))),
         ),
         notes=(NEEDED_NOTE,) if rows.height else (), data=contract.canonical(run.competing(contract.name)),
     )  # fmt: skip
 
 
-def _queries_cell(lead: Lead) -> Cell:
+def _queries_cell(lead: Lead) -> tables.Cell:
     return queries_needed_cell(lead, "no difference to detect" if lead.value == 0 else "not tested")
 
 
@@ -149,7 +138,7 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
     return (*texts, FAMILY)
 
 
-def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[ReportTable, ...]:
+def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[tables.ReportTable, ...]:
     """Return the metrics from best to worst; two that share a letter are not significantly different."""
     if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
         return ()
@@ -158,12 +147,12 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Repo
     lines = []
     for name, value in ranking.values.items():
         lead = ranking.leads.get(name)
-        more: tuple[Cell, ...] = (None, None, None)
+        more: tuple[tables.Cell, ...] = (None, None, None)
         if lead is not None:
-            more = (lead.estimate, p_cell(lead.p_adjusted), _queries_cell(lead))
-        lines.append(Row("", name, (value, by_metric[name], *more)))
+            more = (lead.estimate, tables.p_cell(lead.p_adjusted), _queries_cell(lead))
+        lines.append(tables.Row("", name, (value, by_metric[name], *more)))
     return (
-        ReportTable(
+        tables.ReportTable(
             "letters", f"Metrics by their correlation with {run.click}{headline_suffix(run)}", "Metric",
             ("Correlation", "Shared letters", f"{ranking.best} minus it", "Adjusted p", "Queries needed"),
             tuple(lines), notes=(LETTERS_NOTE,),
@@ -171,18 +160,15 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[Repo
     )  # fmt: skip
 
 
-# ---- within queries -----------------------------------------------------------------------------
-
-
-def _picked(row: Mapping[str, Any]) -> Share:
+def _picked(row: Mapping[str, Any]) -> tables.Share:
     ends = (row["correlation"], row["ci_low"], row["ci_high"])
-    return Share(*(None if one is None else prefers_the_same(one) for one in ends))
+    return tables.Share(*(None if one is None else prefers_the_same(one) for one in ends))
 
 
 WITHIN = (
-    ShownColumn("Picks the ranking users prefer", _picked),
-    with_interval("Correlation", "correlation"),
-    ShownColumn("Noise-corrected", noise_corrected),
+    tables.ShownColumn("Picks the ranking users prefer", _picked),
+    tables.with_interval("Correlation", "correlation"),
+    tables.ShownColumn("Noise-corrected", noise_corrected),
 )
 
 
@@ -196,9 +182,9 @@ def within_section(run: Run, findings: Findings) -> Section:
         values = values_of(run, ranking.quantity, ranking.sample, run.click)
         rows = {row["editorial_metric"]: row for row in values}
         where = f" at {ranking.sample.label}{', all markets together' if is_sum else ''}"
-    table = shown_table(
+    table = tables.shown_table(
         "within", f"Correlation within queries with {run.click}{where}",
-        [rows[name] for name in ranking.competitors], field("Metric", "editorial_metric"), WITHIN,
+        [rows[name] for name in ranking.competitors], tables.field("Metric", "editorial_metric"), WITHIN,
         data=run.competing("within"),
     )  # fmt: skip
     figures: tuple[Figure, ...] = ()

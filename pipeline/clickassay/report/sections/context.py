@@ -70,9 +70,6 @@ CHOICES = (
 )
 
 
-# ---- how it was computed ------------------------------------------------------------------------
-
-
 def command(run: Run) -> str:
     """Return the command line that made the run, or ''."""
     return visible(run.info.get("command") or "", limit=2_000)
@@ -141,9 +138,6 @@ def _text(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return visible(", ".join(str(item) for item in value), limit=LONGEST_VALUE)
     return visible("not given" if value is None else value, limit=LONGEST_VALUE)
-
-
-# ---- conventions of other tools -----------------------------------------------------------------
 
 
 OWN_NOTE = (

@@ -13,20 +13,8 @@ from clickassay.findings.estimates import Estimate, estimate, not_computed
 from clickassay.findings.ranking import Lead, Ranking, rank, rank_within
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
+from clickassay.report import model
 from clickassay.report.charts.marks import heat_map
-from clickassay.report.model import (
-    ByPair,
-    Figure,
-    Section,
-    by_pair,
-    group_heading,
-    headline_suffix,
-    noise_corrected,
-    of_metrics,
-    other_samples,
-    other_samples_table,
-    shown_samples,
-)
 from clickassay.report.tables import Cell, ReportTable, Row, p_cell
 from clickassay.report.verdict.sentences import BASELINE_MEANINGS, adds_text, caution_sentence, test_text
 
@@ -46,24 +34,24 @@ NOISE_CORRECTED_NOTE = (
 # ---- Table 2 ------------------------------------------------------------------------------------
 
 
-def correlations_section(run: Run) -> Section:
+def correlations_section(run: Run) -> model.Section:
     """Table 2: every click metric against every offline metric and baseline, per sample."""
-    known = {sample: by_pair(run.correlations(sample)) for sample in shown_samples(run)}
+    known = {sample: model.by_pair(run.correlations(sample)) for sample in model.shown_samples(run)}
     drawn = {sample: cells for sample, cells in known.items() if cells}
     pictured = list(drawn.items())[: None if run.settings.full else 1]
     figures = tuple(_heat_figure(run, place, *one) for place, one in enumerate(pictured))
     every, names = run.competing("correlations").filter(split=EVERY), (*run.editorial, *BASELINES)
     corrected = {
         sample: {
-            (row["click_metric"], row["editorial_metric"]): noise_corrected(row)
+            (row["click_metric"], row["editorial_metric"]): model.noise_corrected(row)
             for row in sample.rows(every).iter_rows(named=True)
         }
         for sample in drawn
     }
 
-    def rows(estimates: Mapping[SampleKey, ByPair]) -> tuple[Row, ...]:
+    def rows(estimates: Mapping[SampleKey, model.ByPair]) -> tuple[Row, ...]:
         return tuple(
-            Row(sample.label, click, of_metrics(cells, click, names))
+            Row(sample.label, click, model.of_metrics(cells, click, names))
             for sample, cells in estimates.items()
             for click in _present(run.clicks, cells, 0)
         )
@@ -72,7 +60,7 @@ def correlations_section(run: Run) -> Section:
     tables = (
         ReportTable(
             "table2_correlations", "Table 2. Weighted correlation, with 95% CI", "Click metric",
-            names, rows({sample: by_pair(sample.rows(every)) for sample in drawn}), data=every,
+            names, rows({sample: model.by_pair(sample.rows(every)) for sample in drawn}), data=every,
         ),
         ReportTable(
             "table2_noise_corrected",
@@ -81,13 +69,13 @@ def correlations_section(run: Run) -> Section:
         ),
     )  # fmt: skip
     reading = _reading(run) if drawn else (NO_CORRELATIONS,)
-    return Section(
+    return model.Section(
         "correlations", "Which metric correlates with which click metric", reading, figures,
         legend=HEAT_LEGEND if figures else (), folded=tables,
     )  # fmt: skip
 
 
-def _heat_figure(run: Run, place: int, sample: SampleKey, cells: ByPair) -> Figure:
+def _heat_figure(run: Run, place: int, sample: SampleKey, cells: model.ByPair) -> model.Figure:
     clicks, editorial = _present(run.clicks, cells, 0), _present(run.editorial, cells, 1)
     parts = []
     for click in clicks:
@@ -95,7 +83,7 @@ def _heat_figure(run: Run, place: int, sample: SampleKey, cells: ByPair) -> Figu
         parts.append(f"{click}: {', '.join(own)}")
     alt = f"Heat map of correlations at {sample.label}. {'; '.join(parts)}."
     drawing = heat_map(cells, clicks, editorial)
-    return Figure(f"correlations-{place}", capital(sample.label), alt, drawing, "table2_correlations")
+    return model.Figure(f"correlations-{place}", capital(sample.label), alt, drawing, "table2_correlations")
 
 
 def _present(names: Sequence[str], cells: Iterable[tuple[str, str]], side: int) -> tuple[str, ...]:
@@ -124,7 +112,7 @@ _BINARY = ("AP", "RR")
 _VARIANT = re.compile(r"^(AP|RR)\(rel=(\d+)\)$")
 
 
-def good_section(run: Run) -> Section:
+def good_section(run: Run) -> model.Section:
     """Table 3: AP and RR, by the lowest grade that counts as relevant."""
     there = set(run.frames["correlations"]["editorial_metric"])
     matches = filter(None, (_VARIANT.match(name) for name in run.editorial if name in there))
@@ -138,18 +126,18 @@ def good_section(run: Run) -> Section:
 
     def rows(samples: Sequence[SampleKey]) -> tuple[Row, ...]:
         return tuple(
-            Row(group_heading(run, sample), click, of_metrics(cells, click, names))
+            Row(model.group_heading(run, sample), click, model.of_metrics(cells, click, names))
             for sample in samples
-            if names and (cells := by_pair(run.correlations(sample)))
+            if names and (cells := model.by_pair(run.correlations(sample)))
             for click in _present(run.clicks, cells, 0)
         )
 
     own = ReportTable(
-        "table3_good", title + headline_suffix(run), "Click metric", names, rows(run.headline_samples),
+        "table3_good", title + model.headline_suffix(run), "Click metric", names, rows(run.headline_samples),
         data=data,
     )  # fmt: skip
-    rest = ReportTable("table3_samples", title, "Click metric", names, rows(other_samples(run)))
-    cells = {} if run.headline is None else by_pair(run.correlations(run.headline))
+    rest = ReportTable("table3_samples", title, "Click metric", names, rows(model.other_samples(run)))
+    cells = {} if run.headline is None else model.by_pair(run.correlations(run.headline))
     changes = []
     for family in families:
         values = {name: cells.get((run.click, name), not_computed()).value for name in family}
@@ -164,13 +152,10 @@ def good_section(run: Run) -> Section:
             f"relevant: {'; '.join(changes)}. AP and RR without a threshold take "
             f"“{run.grade_label(run.settings.relevant_grade)}”."
         )
-    return Section(
+    return model.Section(
         "good", "Does the relevance threshold matter?", (text,), tables=(own,),
-        folded=other_samples_table(rest), fold_words="Other samples",
+        folded=model.other_samples_table(rest), fold_words="Other samples",
     )  # fmt: skip
-
-
-# ---- baselines ----------------------------------------------------------------------------------
 
 
 ORDER_BLIND = BASELINES[0]
@@ -180,13 +165,13 @@ BASELINE_HEADS = (
 )
 
 
-def baselines_section(run: Run) -> Section:
+def baselines_section(run: Run) -> model.Section:
     """Compare the best metric with the baselines, and SS with its value if clicks ignored the grades."""
     plain = run.of_baselines("correlations").filter(split=EVERY)
-    shown = [sample for sample in shown_samples(run) if sample.rows(plain).height]
+    shown = [sample for sample in model.shown_samples(run) if sample.rows(plain).height]
     ss = run.frames["correlations"].filter(split=EVERY, click_metric="SS")
     nulls = []
-    for sample in shown_samples(run):
+    for sample in model.shown_samples(run):
         by_metric = {row["editorial_metric"]: row for row in sample.rows(ss).iter_rows(named=True)}
         if by_metric:
             found = [by_metric.get(name) for name in run.editorial]
@@ -218,13 +203,13 @@ def baselines_section(run: Run) -> Section:
     reading: tuple[str, ...] = ("Nothing can be compared: no configuration was used.",)
     if run.headline is not None and run.headline in shown:
         reading = (*_baseline_sentences(run, run.headline), _null_text(run.headline.rows(ss)))
-    return Section("baselines", "Baselines: correlations without a metric", reading, tables=tables)
+    return model.Section("baselines", "Baselines: correlations without a metric", reading, tables=tables)
 
 
 def baseline_values(run: Run, sample: SampleKey) -> dict[str, Estimate]:
     """Return the correlations of the baselines with the headline click metric, by name."""
-    plain = by_pair(sample.rows(run.of_baselines("correlations")).filter(split=EVERY))
-    return dict(zip(BASELINES, of_metrics(plain, run.click, BASELINES), strict=True))
+    plain = model.by_pair(sample.rows(run.of_baselines("correlations")).filter(split=EVERY))
+    return dict(zip(BASELINES, model.of_metrics(plain, run.click, BASELINES), strict=True))
 
 
 def _lead(ranking: Ranking, baseline: str) -> Lead:

@@ -78,9 +78,6 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
     )
 
 
-# ---- tables -------------------------------------------------------------------------------------
-
-
 def _judges(row: Mapping[str, Any]) -> str:
     return f"{visible(row['judge_a'])} and {visible(row['judge_b'])}"
 
@@ -96,7 +93,6 @@ def _of_both(
 
 
 def _where(run: Run) -> str:
-    """Return the market and depth of the headline sample; its judge does not matter here."""
     return "" if run.headline is None else f", {replace(run.headline, judge=EVERY).label}"
 
 
@@ -181,9 +177,6 @@ def _confusion(run: Run) -> ReportTable:
         "confusion", "Confusion matrix of the grades", "Grade", tuple(map(run.grade_label, grades)),
         tuple(rows), data=frame, group_head="Judges",
     )  # fmt: skip
-
-
-# ---- sentences ----------------------------------------------------------------------------------
 
 
 def _disagreement_reading(row: Mapping[str, Any]) -> str:

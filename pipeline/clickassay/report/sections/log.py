@@ -177,9 +177,6 @@ SIZES = (
 )  # fmt: skip
 
 
-# ---- sizes --------------------------------------------------------------------------------------
-
-
 def data_line(run: Run) -> str:
     """Return the sizes of the data as one sentence."""
     whole = run.frames["funnel"].filter(pl.col("step").is_in(WHOLE), depth=0)
@@ -362,10 +359,7 @@ def health_line(run: Run) -> str:
 
 
 def health_section(run: Run) -> Section:
-    """Return the faults of the log, and all checks folded.
-
-    Examples are left out: a page that is passed on shows no search ids, nor URLs of rare queries.
-    """
+    """Return faults of the log, and all checks folded, without examples: no ids or rare queries on pages."""
     frame = run.frames["health"]
     said = tuple(f"{capital(one.status)}. {one.sentence} {one.remedy}" for one in fired(frame))
     checks = {row["check"]: HealthCheck(**row) for row in frame.iter_rows(named=True)}

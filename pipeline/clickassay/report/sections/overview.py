@@ -88,10 +88,7 @@ _LEVELS = {
 
 
 def overview(run: Run, ranking: Ranking, beside: Sequence[Ranking] = ()) -> Overview:
-    """Return the picture of a ranking: how much each is ahead of the metric in use, else of a baseline.
-
-    beside: rankings by other signals, whose values stand in further columns.
-    """
+    """Return how much each is ahead of the metric in use, else a baseline; `beside`: columns of signals."""
     current = run.current if run.current in ranking.competitors else None
     if current is None:
         reference = next(iter(ranking.baselines), ranking.best)

@@ -109,7 +109,6 @@ def differences_section(run: Run, findings: Findings) -> Section:
 
 
 def _figures(run: Run, known: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    """Draw the closed forms with each click metric, the headline click metric first."""
     domain = common_domain([estimate(row, "exact") for row in known], [row["monte_carlo"] for row in known])
     there = [name for name in run.clicks if any(row["click_metric"] == name for row in known)]
     clicks = sorted(in_order(there, run.clicks), key=lambda click: click != run.click)
@@ -155,9 +154,6 @@ def _reading(run: Run, own: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
     return (*second_finding(claim).reading, *noise, simulation)
 
 
-# ---- the draws ----------------------------------------------------------------------------------
-
-
 N_BINS = 30
 """Bins along each side of a histogram."""
 
@@ -168,7 +164,6 @@ DRAWS = "table6_draws"
 class DrawHistogram:
     """Draws of one offline metric (across) and the headline click metric (upwards), counted in bins."""
 
-    # metric, click: The offline metric and the click metric.
     metric: str
     click: str
     points: Floats  # (iterations, 2) differences.

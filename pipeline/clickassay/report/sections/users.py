@@ -85,15 +85,11 @@ def examination_section(run: Run) -> Section:
 
 
 def _of(frame: pl.DataFrame, sample: SampleKey) -> pl.DataFrame:
-    """Return the rows of the market and depth of a sample: click models do not depend on the judge."""
     return frame.filter(market=sample.market, depth=sample.depth)
 
 
 def _best_model(run: Run) -> tuple[SampleKey, dict[str, Any] | None] | tuple[None, None]:
-    """Return the headline's market and judge at the greatest depth that has a model, and the row of its best.
-
-    That is the model of largest log-likelihood that estimates examination.
-    """
+    """Return market and judge of the headline at the greatest depth with a model, and its most likely row."""
     models = run.frames["click_models"]
     if run.headline is None:
         return None, None
@@ -232,8 +228,9 @@ def _relevance_sentences(run: Run, model: str, values: Mapping[int, Estimate]) -
 IPS_TITLE = "Clicks free of position bias (IPS)"
 IPS_MEANING = (
     "IPS counts a click as 1 / examination of its position, estimated from results that the other half "
-    "of the users saw at several positions. If examination depends on the position alone, "
-    "IPS depends on which results a ranking shows, not on their order."
+    "of the users saw at several positions. It has a value only if examination depends on the position "
+    "alone, as rankings held out from click models must show; then IPS depends on which results a ranking "
+    "shows, not on their order."
 )
 LIMIT = (
     "IPS has no value within queries, no rank and no part in the decision. Users who stop at a good "

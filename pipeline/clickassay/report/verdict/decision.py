@@ -74,10 +74,7 @@ class Advice:
 
     @property
     def main_reasons(self) -> tuple[str, ...]:
-        """Reasons that a narrow screen has before its picture: one; of signals that disagree one each.
-
-        None where the log is at fault: what to do comes first.
-        """
+        """Reasons before a narrow picture: one, or one for each disagreeing signal; none of a bad log."""
         if self.kind == "log_at_fault":
             return ()
         by_signal = self.kind == "choose_click_metric" and self.current is not None
@@ -151,11 +148,9 @@ def advise(
     evidence: Sequence[Evidence] = (),
     ceiling: float | None = None,
 ) -> Advice:
-    """Return a decision in words.
+    """Return a decision in words, of what it is drawn from: see `findings.decision.decide`.
 
-    verdict, health: what it is drawn from: see `findings.decision.decide`.
-    evidence: what each signal says, the one that decides first.
-    ceiling: the highest possible correlation, 0..1; None = not known.
+    evidence, ceiling: what signals say, the deciding one first; the highest possible correlation, 0..1.
     """
     sentence, *reasons, step = told_of(verdict, decision, health, evidence, ceiling)
     if decision.kind not in {"log_at_fault", "cannot_decide"}:
@@ -190,7 +185,6 @@ def advise(
 
 
 def _as_entry(one: Evidence) -> dict[str, Any]:
-    """Return what a click metric says as `summary.json` has it."""
     parts: dict[str, Any] = {}
     for name, lead in (("best", one.lead), ("advised", one.advised)):
         low, high = (None, None) if lead is None else lead.together

@@ -67,8 +67,6 @@ def told_of(
 
 @dataclass(frozen=True)
 class _Case:
-    """A decision and what its sentences are made of."""
-
     verdict: Verdict
     decision: Decision
     evidence: tuple[Evidence, ...]
@@ -332,7 +330,6 @@ def _not_won(case: _Case, ranking: Ranking, called: str) -> Iterator[str]:
 
 
 def _open(case: _Case) -> Told:
-    """Say what may be better, and what would settle it."""
     ranking, decision, purpose = case.ranking, case.decision, case.purpose
     lead, one_moment = decision.lead, _at_one_moment(decision)
     seen: tuple[str, ...] = ()

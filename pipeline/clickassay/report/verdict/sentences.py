@@ -346,10 +346,7 @@ def first_finding(claim: Claim) -> Finding:
 
 
 def within_finding(claim: Claim, *, is_sum: bool = False) -> Finding:
-    """Say which metric best tells, of two lists for a query, the one that users prefer.
-
-    `is_sum`: whether it is of several markets together.
-    """
+    """Say which metric best tells the list that users prefer of two; `is_sum`: over several markets."""
     where = "Within queries of all markets" if is_sum else "Within queries"
     return _of_two(
         claim,
@@ -371,11 +368,9 @@ def second_finding(claim: Claim) -> Finding:
 
 
 def _of_two(claim: Claim, without: str, opening: Callable[[str], str], same: str) -> Finding:
-    """Say which metric is highest, and how often it and clicks prefer the same of two.
+    """Say which metric is highest, and how often it and clicks prefer the same (noun) of two.
 
-    without: the sentence where there is no value, without its reason.
-    opening: the first sentence for the name of a metric, without its number.
-    same: the noun after "prefer the same".
+    without, opening: the sentence of no value; the first one for a metric, without its number.
     """
     ranking = claim.ranking
     if not ranking.competitors:
@@ -398,7 +393,6 @@ def _introduced(name: str) -> str:
 
 
 def _sentences(claim: Claim, opening: str) -> Iterator[_Said]:
-    """Yield the opening, how sure it is, and what the subject is better than."""
     ranking, subject = claim.ranking, claim.subject
     highest = ranking.competitors[ranking.highest]
     if claim.kind == "nothing_predicts":
@@ -441,7 +435,6 @@ def _baseline_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
 
 
 def _metric_sentences(claim: Claim, subject: str) -> Iterator[_Said]:
-    """Say which other metrics the subject is significantly above."""
     ranking = claim.ranking
     others = tuple(name for name in ranking.metrics if name != subject)
     untested = tuple(name for name in others if name in ranking.untested(subject))

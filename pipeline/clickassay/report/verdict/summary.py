@@ -56,12 +56,9 @@ def summary(
     days: tuple[date, date] | None = None,
     tests: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
-    """Return the content of ``summary.json``; docs/reference/summary.md has its schema.
+    """Return the content of ``summary.json`` (schema: docs/reference/summary.md).
 
-    findings: verdict, findings and health of a run.
-    decision: what they amount to, in words.
-    days: the first and the last day of the log.
-    tests: the A/B tests of the log, an entry each.
+    days: the first and the last day of the log. tests: its A/B tests, an entry each.
     """
     texts = [one.text for one in (*write_findings(findings), within_finding(findings.within))]
     claims = (

@@ -26,10 +26,7 @@ from clickassay.report.writers.tables import html_table, latex_table, markdown_t
 
 @cache
 def script() -> str:
-    """Return the script of the page: DataTables, from the package itables, and our own lines.
-
-    Raises RuntimeError if the bundle of itables does not have the expected form.
-    """
+    """Return the page's script: DataTables of itables, of the form expected (RuntimeError), and our lines."""
     package = find_spec("itables")  # not imported: it would import pandas where that is installed
     (home,) = (package and package.submodule_search_locations) or ("",)
     bundle = Path(home, "html", "dt_bundle.js").read_text(encoding="utf-8")
@@ -57,12 +54,10 @@ _PACKING_LEVEL = 6
 
 
 def downloads(tables: Iterable[ReportTable], shown: tuple[SampleKey, ...], *, full: bool = True) -> Markup:
-    """Return the CSV files of all tables as one JSON object: names and compressed texts.
+    """Return the CSV files of all tables as one JSON object: names and texts, packed by Arrow's own gzip.
 
-    They have only the samples that are shown: a run can have hundreds. Files above `MAX_PACKED`, or
-    if `full` above `MAX_PACKED_FULL`, stay out.
-
-    Arrow's own gzip compresses them: its bytes do not depend on the machine.
+    They have only the samples that are shown: a run can have hundreds. Files above `MAX_PACKED`, or if `full`
+    above `MAX_PACKED_FULL`, stay out. Its bytes do not depend on the machine.
     """
     import pyarrow as pa  # noqa: PLC0415 - only pages need it
 
@@ -106,10 +101,7 @@ def _template_options(home: str) -> dict[str, Any]:
 
 
 def html_page(template: str, *, mark: Callable[[str], Markup], home: str = REPORT, **content: object) -> str:
-    """Fill a template of HTML with the script and the style of every page.
-
-    `mark` escapes prose and may add links; the folder ``templates`` of the package `home` has the template.
-    """
+    """Fill a template of `home` with every page's script and style; `mark` escapes prose, and may link."""
     own_script = script()
     style = _source("report.css")
     return (
@@ -165,16 +157,12 @@ def _markdown_environment(home: str) -> Environment:
 
 
 def _section_part(section: Section) -> Markup:
-    """Return a section: heading, sentences, tables."""
     parts = [f"## {markdown(section.title)}", *(markdown(text) for text in section.every_reading)]
     for table in section.every_table:
         if table.rows:
             parts += [f"### {markdown(table.title)}", markdown_table(table)]
             parts += [markdown(remark) for remark in table.remarks]
     return Markup("\n\n".join(parts) + "\n")  # noqa: S704 - every text is escaped
-
-
-# ---- files --------------------------------------------------------------------------------------
 
 
 def write_text(path: Path, text: str) -> None:

@@ -29,10 +29,7 @@ def in_brackets(cell: Estimate | Share) -> str:
 
 
 def cell_text(cell: Cell, interval: Callable[[Estimate | Share], str] | None = None) -> str:
-    """Return a cell as text: 3 decimals for estimates, whole numbers with thousands, shares in per cent.
-
-    `interval` formats the interval of an estimate: `second_line` or `in_brackets`; None leaves it out.
-    """
+    """Return a cell as text: estimates in 3 decimals, with `interval` in its format; shares in per cent."""
     if isinstance(cell, Estimate | Share):
         has_interval = cell.value is not None and cell.low is not None
         text = percent(cell.value) if isinstance(cell, Share) else number(cell.value)
@@ -44,14 +41,8 @@ def cell_text(cell: Cell, interval: Callable[[Estimate | Share], str] | None = N
     return "" if cell is None else visible(cell, limit=2_000)
 
 
-# ---- plain rows -------------------------------------------------------------------------
-
-
 def plain_rows(table: ReportTable) -> list[list[str]]:
-    """Return heads and rows as plain text with plain minus signs, a column of groups first if there are any.
-
-    A head over several columns is on a line of its own above the first of them.
-    """
+    """Return heads and rows as text with plain minus signs; groups and heads of several columns first."""
     rows = [
         [row.group, row.name, *(cell_text(cell, in_brackets) for cell in row.cells)] for row in table.shown
     ]
@@ -61,9 +52,6 @@ def plain_rows(table: ReportTable) -> list[list[str]]:
     plain = [[visible(text, limit=2_000).replace(MINUS, "-") for text in row] for row in rows]
     start = 0 if table.grouped else 1
     return [row[start:] for row in ([table.group_head, table.name_head, *heads], *plain)]
-
-
-# ---- HTML ---------------------------------------------------------------------------------------
 
 
 def html_table(table: ReportTable) -> Markup:
@@ -132,9 +120,6 @@ def _html_row(table: ReportTable, row: Row, name: str, sides: Sequence[str]) -> 
     yield "</tr>"
 
 
-# ---- Markdown -----------------------------------------------------------------------------------
-
-
 def markdown_rows(table: ReportTable) -> list[list[str]]:
     """Return head, rule and rows of a pipe table, every cell escaped; group headings are bold rows."""
     body: list[list[str]] = []
@@ -151,9 +136,6 @@ def markdown_rows(table: ReportTable) -> list[list[str]]:
 def markdown_table(table: ReportTable) -> str:
     """Return the pipe table, every cell escaped."""
     return "\n".join("| " + " | ".join(cells) + " |" for cells in markdown_rows(table))
-
-
-# ---- LaTeX --------------------------------------------------------------------------------------
 
 
 RULE = r"\midrule\addlinespace[2.5pt]"

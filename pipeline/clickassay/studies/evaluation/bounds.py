@@ -100,11 +100,7 @@ def most_or_fewest_wrong(
 
 
 def _best_blocks(score: Floats, *, penalty: float) -> Sizes:
-    """Return the (n,) columns, never falling, that make a sum largest.
-
-    The sum is that of the scores of n rows in their columns, less `penalty` for each pair of rows in the same
-    column.
-    """
+    """Return (n,) columns, never falling, of largest summed score, less `penalty` for pairs in a column."""
     number, columns = score.shape
     pairs = penalty * np.array([size * (size - 1) / 2 for size in range(number + 1)])
     size = np.arange(number + 1)[:, None] - np.arange(number + 1)  # of a block by its end and its start

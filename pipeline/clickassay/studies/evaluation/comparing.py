@@ -15,13 +15,7 @@ from clickassay.correlation.weighted import ROUNDING
 from clickassay.findings.ranking import groups, letters
 from clickassay.inputs.normalise import normalise_query
 from clickassay.metrics.definition import Measure
-from clickassay.studies.evaluation.forms import (
-    CLASS_COMPARISONS,
-    CLASS_MEANS,
-    COMPARISONS,
-    LEADERBOARD,
-    in_form,
-)
+from clickassay.studies.evaluation import forms
 
 RESAMPLES = 10_000
 """Draws of signs in the randomisation test."""
@@ -30,21 +24,14 @@ _AT_ONCE = 2_000_000
 
 
 def mean_with_interval(values: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the (E,) means of (Q, E) values over the queries, and the ends of their 95% CIs.
-
-    The interval is Student's t, cut to the measures' ranges `low`..`high`, (E,) each; with fewer than two
-    queries its ends are NaN.
-    """
+    """Return (E,) means of (Q, E) values with 95% CIs: Student's t, in ranges; NaN below two queries."""
     mean = values.mean(axis=0) if len(values) else np.full(values.shape[1], np.nan)
     half = half_width(values)
     return mean, np.maximum(mean - half, low), np.minimum(mean + half, high)
 
 
 def pairs_of_runs(runs: Iterable[str], baseline: str | None) -> list[tuple[str, str]]:
-    """Return every two runs; with a baseline, the baseline and each other one.
-
-    Raises SettingsError if no run has the name.
-    """
+    """Return every two runs, or `baseline` and each other one; SettingsError if no run has the name."""
     names = list(runs)
     if baseline is None:
         return list(combinations(names, 2))
@@ -56,18 +43,14 @@ def pairs_of_runs(runs: Iterable[str], baseline: str | None) -> list[tuple[str, 
 def comparison_table(
     names: tuple[str, ...], values: dict[str, Floats], *, seed: int = 0, baseline: str | None = None
 ) -> pl.DataFrame:
-    """Compare every two runs by every measure, in the form of `forms.COMPARISONS`.
+    """Compare every two runs, or all with `baseline`, by every measure, in the form of `forms.COMPARISONS`.
 
-    names: the E measures.
-    values: by run: (Q, E) values, for the same queries in the same order.
-    seed: of the randomisation test.
-    baseline: the run that each other one is compared with; None = every two.
-
+    names, values: of E measures; by run: (Q, E), for the same queries in the same order.
     `p_value` is of the paired t test, `p_randomised` of a paired randomisation test (signs of the differences
-    drawn `RESAMPLES` times). `p_holm` is `p_value` corrected for all rows of the table (Holm 1979). There is
-    no t test with fewer than two queries, or where all differences are equal.
+    drawn `RESAMPLES` times, by `seed`). `p_holm` is `p_value` corrected for all rows of the table (Holm
+    1979). There is no t test with fewer than two queries, or where all differences are equal.
     """
-    rows = [COMPARISONS.empty()]
+    rows = [forms.COMPARISONS.empty()]
     for number, (one, two) in enumerate(pairs_of_runs(values, baseline)):
         apart = values[two] - values[one]
         columns = _differences(names, apart) | {
@@ -75,7 +58,7 @@ def comparison_table(
             "better": (apart > 0).sum(axis=0), "worse": (apart < 0).sum(axis=0),
             "equal": len(apart) - (apart > 0).sum(axis=0) - (apart < 0).sum(axis=0),
         }  # fmt: skip
-        rows.append(_in(COMPARISONS, columns, baseline=one, run=two))
+        rows.append(_in(forms.COMPARISONS, columns, baseline=one, run=two))
     return _with_holm(rows)
 
 
@@ -89,7 +72,7 @@ def _differences(names: Sequence[str], apart: Floats) -> dict[str, object]:
 
 def _in(table: Table, columns: Mapping[str, object], **same: object) -> pl.DataFrame:
     frame = pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
-    return in_form(table, frame.with_columns(**{name: pl.lit(value) for name, value in same.items()}))
+    return forms.in_form(table, frame.with_columns(**{name: pl.lit(value) for name, value in same.items()}))
 
 
 def _with_holm(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -123,15 +106,11 @@ def leaderboard(measures: Sequence[Measure], means: pl.DataFrame, comparisons: p
     """Order runs by each measure, the best mean first; two that share a letter do not differ significantly.
 
     Two that do not differ share one, if there are at most `MOST` runs; of more, if they also differ from none
-    between them.
-
-    measures: the measures.
-    means, comparisons: Tables of the evaluation; `comparisons` of every two runs.
-
+    between them. `comparisons` are of every two runs.
     Returns rows of LEADERBOARD; none with fewer than `FEWEST` runs.
     """
     if means["run"].n_unique() < FEWEST:
-        return LEADERBOARD.empty()
+        return forms.LEADERBOARD.empty()
     frames = []
     for measure in measures:
         own = means.filter(measure=str(measure)).sort(
@@ -149,7 +128,7 @@ def leaderboard(measures: Sequence[Measure], means: pl.DataFrame, comparisons: p
             p_best=pl.Series(best, dtype=pl.Float64),
             group=pl.Series([lettered[run] for run in runs], dtype=pl.String),
         )
-        frames.append(in_form(LEADERBOARD, frame))
+        frames.append(forms.in_form(forms.LEADERBOARD, frame))
     return pl.concat(frames)
 
 
@@ -173,19 +152,14 @@ def by_class(
     *,
     baseline: str | None = None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compute means, and differences of runs, within classes of queries.
+    """Compute means, and differences of runs, of E measures within classes of Q queries.
 
-    measures: the E measures.
-    values: by run: (Q, E) values.
-    queries: the Q queries.
-    classes: columns query (normalised), and a text for each kind of classes.
-    baseline: the run that each other one is compared with; None = every two.
-
+    values, classes: by run (Q, E); columns query (normalised), and a text for each kind of classes.
     Returns rows of CLASS_MEANS and of CLASS_COMPARISONS, whose p_holm is corrected for all its rows.
     """
     names = [str(one) for one in measures]
     ends = np.array([(one.metric.low, one.metric.high) for one in measures], np.float64).T
-    means, pairs = [CLASS_MEANS.empty()], [CLASS_COMPARISONS.empty()]
+    means, pairs = [forms.CLASS_MEANS.empty()], [forms.CLASS_COMPARISONS.empty()]
     ours = pl.DataFrame({"query": [normalise_query(query) for query in queries]})
     joined = ours.join(classes, on="query", how="left", maintain_order="left").fill_null(UNKNOWN)
     every = [(name, part) for name in joined.columns[1:] for part in joined[name].unique().sort()]
@@ -195,8 +169,8 @@ def by_class(
         for run, own in values.items():
             mean, low, high = mean_with_interval(own[rows], *ends)
             columns: dict[str, object] = {"measure": names, "mean": mean, "ci_low": low, "ci_high": high}
-            means.append(_in(CLASS_MEANS, columns, run=run, **same))
+            means.append(_in(forms.CLASS_MEANS, columns, run=run, **same))
         for one, two in pairs_of_runs(values, baseline):
             columns = _differences(names, (values[two] - values[one])[rows])
-            pairs.append(_in(CLASS_COMPARISONS, columns, baseline=one, run=two, **same))
+            pairs.append(_in(forms.CLASS_COMPARISONS, columns, baseline=one, run=two, **same))
     return pl.concat(means), _with_holm(pairs)

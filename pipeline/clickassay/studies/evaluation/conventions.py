@@ -33,11 +33,7 @@ Convention = tuple[str, str]
 
 
 def conventions(evaluation: Evaluation, *, average_over: AverageOver) -> tuple[Convention, ...]:
-    """Return the conventions that the measures of an evaluation depend on, and a line on each.
-
-    evaluation: the evaluation; its measures have every parameter spelled out.
-    average_over: which queries its means are over.
-    """
+    """Return the conventions that the spelled out measures and `average_over` stand for, with a line each."""
     grouped = []
     for what in _OF_MEASURES:
         measures_by_text: dict[str, list[str]] = {}

@@ -145,10 +145,7 @@ def _number(shares: Floats) -> float:
 
 
 def _together(spread: Spread, more: tuple[Floats, Floats], queries: tuple[float, float]) -> Spread:
-    """Return the spread of independent parts: the line, the judge's mean, and the queries where it errs.
-
-    `more` are the squared errors of the last two, with the degrees of as many `queries`.
-    """
+    """Return the spread of independent parts: the line, the judge's mean, queries where it errs (`more`)."""
     of_line = spread.error**2
     with np.errstate(divide="ignore", invalid="ignore"):
         square = of_line + sum(more)
@@ -299,11 +296,9 @@ def corrected_tables(
     baseline: str | None = None,
     design: Design | None = None,
 ) -> CorrectedTables:
-    """Correct the means of each run, and the differences of every two.
+    """Correct the means of each run, cut to the ranges of the E measures, and the differences of every two.
 
-    measures: the E measures, every parameter spelled out; intervals of means are cut to their ranges.
-    sides: by run: its values; the queries of all runs are the same.
-    baseline: the run that each other one is compared with; None = every two.
+    sides: by run: its values; the queries of all runs are the same. baseline: compared with each other run.
     design: how a plan chose the queries that people judged; None = at random, each query counting as much.
     """
     names = tuple(map(str, measures))

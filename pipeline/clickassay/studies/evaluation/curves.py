@@ -88,10 +88,7 @@ def gain_curves(lists: Lists, *, depth: int) -> GainCurves:
 
 
 def r_precision_differences(first: Lists, other: Lists, *, rel: int) -> Floats:
-    """Return the (Q,) R-precision of `other` minus the R-precision of `first`, query by query; -1..1.
-
-    Both have the same queries in the same order: the precision histogram of Baeza-Yates & Ribeiro-Neto.
-    """
+    """Return (Q,) R-precision of `other` - `first`, -1..1: the histogram of Baeza-Yates & Ribeiro-Neto."""
     return _r_precision(other, rel) - _r_precision(first, rel)
 
 

@@ -21,6 +21,7 @@ from clickassay.inputs.text.trec import Source, plain_dict, read_numbers, read_p
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
+from clickassay.studies.evaluation import forms
 from clickassay.studies.evaluation.bounds import measure_bounds
 from clickassay.studies.evaluation.comparing import (
     by_class,
@@ -29,18 +30,6 @@ from clickassay.studies.evaluation.comparing import (
     mean_with_interval,
 )
 from clickassay.studies.evaluation.corrected import CorrectedTables, Design, Sides, corrected_tables
-from clickassay.studies.evaluation.forms import (
-    CLASS_COMPARISONS,
-    CLASS_MEANS,
-    CORRECTED_COMPARISONS,
-    CORRECTED_MEANS,
-    LEADERBOARD,
-    MEANS,
-    ONLY_IF_ASKED,
-    PER_QUERY,
-    RUNS,
-    in_form,
-)
 from clickassay.studies.evaluation.lists import (
     check_queries,
     documents_apart,
@@ -59,7 +48,7 @@ Measures = str | Measure | Iterable[object]
 DEFAULT_MEASURES = "nDCG@10 ERR@10 AP RR P@10"
 
 
-OTHERS = tuple(table.name for group in ONLY_IF_ASKED for table in group)
+OTHERS = tuple(table.name for group in forms.ONLY_IF_ASKED for table in group)
 
 
 @dataclass(frozen=True)
@@ -75,14 +64,14 @@ class Evaluation:
     comparisons: pl.DataFrame
     # corrected_means, corrected_comparisons: The same by a judge of more queries, corrected by the judgments;
     # without rows where none was given.
-    corrected_means: pl.DataFrame = field(default_factory=CORRECTED_MEANS.empty)
-    corrected_comparisons: pl.DataFrame = field(default_factory=CORRECTED_COMPARISONS.empty)
+    corrected_means: pl.DataFrame = field(default_factory=forms.CORRECTED_MEANS.empty)
+    corrected_comparisons: pl.DataFrame = field(default_factory=forms.CORRECTED_COMPARISONS.empty)
     # Runs in the order of their means; without rows where there are fewer than three, or a baseline.
-    leaderboard: pl.DataFrame = field(default_factory=LEADERBOARD.empty)
+    leaderboard: pl.DataFrame = field(default_factory=forms.LEADERBOARD.empty)
     # class_means, class_comparisons: Means and comparisons within classes of queries; without rows where no
     # classes were given.
-    class_means: pl.DataFrame = field(default_factory=CLASS_MEANS.empty)
-    class_comparisons: pl.DataFrame = field(default_factory=CLASS_COMPARISONS.empty)
+    class_means: pl.DataFrame = field(default_factory=forms.CLASS_MEANS.empty)
+    class_comparisons: pl.DataFrame = field(default_factory=forms.CLASS_COMPARISONS.empty)
     # Sentences on what contradicts itself in the inputs, or is read otherwise by other tools.
     cautions: tuple[str, ...] = ()
     planned: bool = False  # Whether a plan drew the queries of the judgments that the judge is corrected by.
@@ -132,14 +121,9 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
 ) -> Evaluation:
     """Evaluate runs against judgments; `api.studies.evaluate` says what the parameters are.
 
-    Raises InputError, SettingsError, JudgmentError if an input, a name or a grade is not what it must be;
-    NothingInCommonError if a run and the judgments share no query; with `strict`, also if they share no
-    document of a query.
-
-    Warns
-    -----
-    NothingInCommonWarning
-        Without `strict`: if a run and the judgments share no document of a query.
+    Raises InputError, SettingsError, JudgmentError if an input, a name or a grade is wrong;
+    NothingInCommonError if a run and the judgments share no query, or with `strict` no document of a query,
+    of which a NothingInCommonWarning warns otherwise.
     """
     top = {"scale": ",".join(scale)} if scale else {"max_grade": max_grade}
     settings = load_settings(relevant_grade=rel, success_grade=1, persistence=persistence, **top)
@@ -171,7 +155,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     values, names = {name: part.values for name, part in parts.items()}, tuple(map(str, parsed))
     means = pl.concat([part.means(name, parsed) for name, part in parts.items()])
     compared = comparison_table(names, values, seed=seed, baseline=baseline)
-    in_classes = (CLASS_MEANS.empty(), CLASS_COMPARISONS.empty())
+    in_classes = (forms.CLASS_MEANS.empty(), forms.CLASS_COMPARISONS.empty())
     if classes is not None:
         queries = next(iter(parts.values())).lists.queries
         in_classes = by_class(parsed, values, queries, classes, baseline=baseline)
@@ -184,7 +168,7 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         compared,
         corrected.means,
         corrected.comparisons,
-        LEADERBOARD.empty() if baseline else leaderboard(parsed, means, compared),
+        forms.LEADERBOARD.empty() if baseline else leaderboard(parsed, means, compared),
         *in_classes,
         cautions=(*cautions, *corrected.cautions),
         planned=design is not None,
@@ -204,7 +188,7 @@ def _corrected(
     """
     judge, design = judged
     if judge is None:
-        return CorrectedTables(CORRECTED_MEANS.empty(), CORRECTED_COMPARISONS.empty(), ())
+        return CorrectedTables(forms.CORRECTED_MEANS.empty(), forms.CORRECTED_COMPARISONS.empty(), ())
     options, baseline, strict = replace(how[0], bounds=False, judgments="the judgments by --judge"), *how[1:]
     by_judge = {name: _RunValues.of((name, run), judge, options) for name, run in runs.items()}
     refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
@@ -289,10 +273,7 @@ def _read(
 
 
 def _sharing(run: Source, grades: pl.DataFrame) -> tuple[pl.DataFrame, str | None]:
-    """Return a run, and how its queries are named there so that it shares one with the judgments.
-
-    By their texts, else by their ids; None where it shares none.
-    """
+    """Return a run, and whether its texts or else its ids of queries are judged; None if neither are."""
     judged = grades["query"].unique().implode()
     by_text = read_run(run, ranks=True)
     if by_text["query"].is_in(judged).any():
@@ -382,7 +363,7 @@ class _RunValues:
             "results": len(self.lists.grades),
             "results_judged": int((self.lists.grades >= 0).sum()),
         }
-        return in_form(RUNS, pl.DataFrame([row]))
+        return forms.in_form(forms.RUNS, pl.DataFrame([row]))
 
     def means(self, name: str, measures: tuple[Measure, ...]) -> pl.DataFrame:
         ends_of_range = np.array([(one.metric.low, one.metric.high) for one in measures], dtype=np.float64)
@@ -392,7 +373,7 @@ class _RunValues:
         )
         bounds = self.bounds(lambda values: values.mean(axis=0))
         frame = frame.with_columns(run=pl.lit(name), n_queries=len(self.values), **bounds)
-        return in_form(MEANS, frame.with_columns(pl.col(pl.Float64).fill_nan(None)))
+        return forms.in_form(forms.MEANS, frame.with_columns(pl.col(pl.Float64).fill_nan(None)))
 
     def per_query(self, name: str, names: tuple[str, ...]) -> pl.DataFrame:
         number = len(names)
@@ -404,7 +385,7 @@ class _RunValues:
             },
             schema_overrides={"query": pl.String},
         ).with_columns(run=pl.lit(name), **self.bounds(np.ravel))
-        return in_form(PER_QUERY, frame)
+        return forms.in_form(forms.PER_QUERY, frame)
 
     def bounds(self, each: Callable[[Floats], Floats]) -> dict[str, pl.Expr | pl.Series]:
         """Return the columns of the bounds, as `each` makes them of (Q, E) values; null without bounds."""

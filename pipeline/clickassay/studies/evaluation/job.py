@@ -49,12 +49,9 @@ def evaluate_files(
     progress: Progress = silent,
     **options: Any,  # noqa: ANN401 - of several types
 ) -> EvaluatedFiles:
-    """Evaluate run files against a file of judgments.
+    """Evaluate run files against a file of judgments; raises as `evaluate` does where documents are apart.
 
     measures, options: names with blanks between them, and the other parameters of `evaluate`.
-
-    Raises InputError, SettingsError, JudgmentError if a file, a name or a grade is not what it must be;
-    NothingInCommonError if a run and the judgments share no query, or no document of a query.
     """
     parsed, named = parse_measures(measures), run_names(runs)
     files = {"qrels": qrels, **{name: options.get(name) for name in ("known", "expected", "judge")}}
@@ -77,12 +74,7 @@ def _scale_cautions(evaluation: Evaluation) -> Iterator[str]:
 
 
 def run_names(runs: Sequence[Path], what: str = "run") -> dict[str, Path]:
-    """Return runs, or other files that messages call `what`, by name.
-
-    A name is the file name without its ending, or the path where two would be the same.
-
-    Raises SettingsError if one is given twice.
-    """
+    """Return files by name without ending, or path if two have it; SettingsError if one is given twice."""
     stems = [run.stem for run in runs]
     named = {str(run) if stems.count(run.stem) > 1 else run.stem: run for run in runs}
     if len(named) < len(runs):
@@ -92,10 +84,7 @@ def run_names(runs: Sequence[Path], what: str = "run") -> dict[str, Path]:
 
 
 def as_tsv(result: EvaluatedFiles, *, per_query: bool) -> str:
-    """Return lines ``measure<TAB>query<TAB>value`` as trec_eval prints them, with all digits.
-
-    The values of a run follow a line ``runid<TAB>all<TAB>name``; its means have ``all`` for a query.
-    """
+    """Return ``measure<TAB>query<TAB>value`` as trec_eval does, all digits; means are of query ``all``."""
     lines = []
     for run in result.evaluation.lists:
         lines.append(("runid", "all", terminal(run)))
@@ -183,15 +172,14 @@ def write_evaluation(
     per_query: bool,
     force: bool,
 ) -> None:
-    """Write a report, its tables and Parquet into a folder, whole or not at all.
-
-    besides: what else is recorded as settings: files that said what other parameters were.
-
-    Raises OutputError if the folder exists already, or cannot be written.
-    """
+    """Write report, tables and Parquet into a new folder (else OutputError); `besides` are settings too."""
     from clickassay.report.writers.page import write_study  # noqa: PLC0415 - templates take a while to import
 
-    frames = evaluation_frames(result)
+    one = result.evaluation
+    depth = min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in one.measures)))
+    frames = one.frames | curve_tables(one.lists, rel=result.options.get("rel", 1), depth=depth)
+    left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
+    frames = {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}
     report = build_evaluation_report(
         frames,
         result.conventions,
@@ -211,12 +199,3 @@ def write_evaluation(
         "conventions": dict(result.conventions), "inputs": dict(result.inputs), "versions": versions(),
     }  # fmt: skip
     write_tables(out, frames, info, also=partial(write_study, report), force=force)
-
-
-def evaluation_frames(result: EvaluatedFiles) -> dict[str, pl.DataFrame]:
-    """Return the tables of `forms.EVALUATION_TABLES` by name; corrected ones where a judge is given."""
-    one = result.evaluation
-    depth = min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in one.measures)))
-    frames = one.frames | curve_tables(one.lists, rel=result.options.get("rel", 1), depth=depth)
-    left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
-    return {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}

@@ -21,14 +21,11 @@ from clickassay.metrics.lists import NO_GRADE, Grades, Lists, SinglePrecision, m
 def ranked_lists(
     run: pl.DataFrame, qrels: pl.DataFrame, queries: tuple[str, ...], *, max_grade: int
 ) -> Lists:
-    """Join a run with judgments.
+    """Join a run with judgments, in the order of `inputs.text.trec.ranking`.
 
-    run: columns query, doc (text), score (number); one row per query and doc.
-    qrels: columns query, doc (text), grade (whole number); one row per query and doc.
-    queries: the queries to take, sorted; a query that the run lacks has an empty list.
+    run, qrels: query, doc (text), and score (number) or grade (whole number); one row per query and doc.
+    queries: those to take, sorted; one that the run lacks has an empty list.
     max_grade: largest grade that the pool has a place for; not below the grades of `qrels`.
-
-    Results are in the order of `inputs.text.trec.ranking`.
     """
     numbers = pl.DataFrame({"query": queries}, schema={"query": pl.String}).with_row_index("q")
     graded = qrels.join(numbers, on="query").select("q", "doc", "grade")
@@ -107,10 +104,7 @@ _RULES = {"max": "the highest of its grades", "mean-rounded": "their rounded mea
 
 
 def check_queries(run: str, there: set[str], judged: set[str], judgments: str) -> None:
-    """Refuse a run that has no query of the judgments, which messages call so.
-
-    Raises NothingInCommonError: with one name of each side.
-    """
+    """Refuse a run without a judged query: NothingInCommonError has one name of each side."""
     if there & judged:
         return
     ours, theirs = (
@@ -166,10 +160,7 @@ def overlap(runs: pl.DataFrame) -> str:
 
 
 def judgment_cautions(counts: Mapping[str, int], rule: str, who: str = "") -> Iterator[str]:
-    """Yield sentences on documents judged more than once, and on ratings that are no judgments.
-
-    `counts` are those of `read_qrels`, of the judgments of `who`.
-    """
+    """Yield which documents were judged again, and which ratings are none, by counts of `read_qrels`."""
     if counts.get("judged_again"):
         again = plural(counts["judged_again"], "judgment")
         grade = f"{_RULES[rule]} (--conflicts {rule})"

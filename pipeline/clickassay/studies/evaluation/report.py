@@ -303,10 +303,7 @@ def _runs(frame: pl.DataFrame) -> tuple[str, ...]:
 
 
 def means_figures(frame: pl.DataFrame, shares: frozenset[str]) -> tuple[Figure, ...]:
-    """Draw means with their intervals: a picture for each measure, or one of all when there is one run.
-
-    `shares` are the measures that lie in 0..1: only they fit one picture.
-    """
+    """Draw means with intervals, by measure; of one run, all those in 0..1 (`shares`) in one picture."""
     if frame["run"].n_unique() == 1:
         rows = {row["measure"]: row for row in frame.iter_rows(named=True) if row["measure"] in shares}
         return (_means_figure("means", "Means", rows, "Measure"),) if rows else ()
@@ -393,11 +390,9 @@ def build_evaluation_report(
 ) -> StudyReport:
     """Turn the frames of an evaluation into sentences, tables and pictures, without writing anything.
 
-    conventions: pairs (convention, text): the definitions that the numbers depend on.
-    answer: the title.
+    conventions: pairs (convention, text); answer: the title.
     rel: lowest grade that the curves of precision count as relevant.
     shares: names of the measures that lie in 0..1.
-    per_query: whether the page has the values by query.
     """
     runs, means = frames["runs"]["run"].to_list(), frames["means"]
     queries = plural(int(frames["runs"]["queries_averaged"][0]), "query", "queries")

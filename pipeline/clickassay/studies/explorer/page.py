@@ -68,10 +68,7 @@ class ExploredRun:
 
 
 def explored_run(folder: Path, min_users: int = MIN_USERS) -> ExploredRun:
-    """Open a run folder and check it.
-
-    Raises ReportError if it is no run folder, or a file of it is broken.
-    """
+    """Open a run folder and check it; ReportError if it is none, or a file of it is broken."""
     run, users = open_run(folder), None
     for name in NEEDED:
         run.columns(name)
@@ -166,10 +163,7 @@ def points(run: ExploredRun, choice: View) -> pl.DataFrame:
 
 
 def search(rows: pl.DataFrame, text: str) -> pl.DataFrame:
-    """Find rows of `points` by the label of their query, or by the first digits of their id.
-
-    text: part of the query or digest, or the first digits of the id; case does not matter.
-    """
+    """Find rows of `points` by part of the query or digest, or first digits of the id, in any letter case."""
     wanted = " ".join(text.split()).lower()
     of_query = pl.col("label").str.to_lowercase().str.contains(wanted, literal=True)
     return rows.filter(of_query | pl.col("configuration_id").str.starts_with(wanted))
@@ -184,10 +178,7 @@ def correlation(run: ExploredRun, choice: View) -> dict[str, Any] | None:
 
 
 def configuration(run: ExploredRun, key: SampleKey, identity: str) -> Configuration:
-    """Read one configuration.
-
-    Raises ReportError if `key` has no configuration of this id.
-    """
+    """Read one configuration; ReportError if `key` has none of this id."""
     rows = run.finished.collect(_rows(run, key).filter(configuration_id=identity))
     if rows.height != 1:
         raise ReportError(f"no configuration {identity} at this market, depth and judge")
@@ -243,10 +234,7 @@ class Answer:
 
 
 def answer(run: ExploredRun, path: str, asked: Mapping[str, str], asker: PageQuestions) -> Answer | None:
-    """Return what lies at a path of the page for the values of an address or form; None if nothing does.
-
-    asker: asks questions in SQL.
-    """
+    """Return what lies at a path for values of an address or form, or None; `asker` answers SQL."""
     if path == "sql":
         return _sql(run, asked, asker)
     if not run.keys:
@@ -274,10 +262,7 @@ def answer(run: ExploredRun, path: str, asked: Mapping[str, str], asker: PageQue
 def configurations_page(
     run: ExploredRun, choice: View, rows: pl.DataFrame, found: pl.DataFrame, shown: Configuration
 ) -> Answer:
-    """Return the page of a configuration, in the scatter of all of its sample.
-
-    rows, found: from `points`; those that the search finds.
-    """
+    """Return the page of a configuration in the scatter of its sample, by `points` and those found."""
     settings = run.finished.settings
     (good,) = good_masks(shown.grades[None], settings)
     stored = shown.values[choice.editorial]
@@ -390,10 +375,7 @@ _SIDE, _LEFT, _BELOW = 440, 52, 40
 
 
 def scatter(rows: pl.DataFrame, choice: View) -> str:
-    """Draw configurations as SVG: each a point that leads to it, with an area in proportion to its sessions.
-
-    rows: from `points`; those with most sessions are drawn.
-    """
+    """Draw the configurations with most sessions as SVG: linked points, areas in proportion to sessions."""
     drawn = rows.head(MOST_POINTS)
     high = {name: max(float(rows[name].max() or 0), 1e-9) for name in ("editorial", "click")}  # type: ignore[arg-type]
     across = _LEFT + drawn["editorial"].to_numpy() / high["editorial"] * _SIDE

@@ -32,13 +32,9 @@ HEADERS = {
 
 
 def serve(run: ExploredRun, *, port: int | None, open_browser: bool, tell: Callable[[str], None]) -> None:
-    """Serve the page of a run until the user presses Ctrl-C.
+    """Serve the page of a run on 127.0.0.1 until Ctrl-C; SettingsError if the port is taken or forbidden.
 
-    port: port of 127.0.0.1; None = any free port.
-    open_browser: whether to open the page in the user's browser.
-    tell: called with the address, which holds the token, once the port is taken.
-
-    Raises SettingsError if the port is taken or forbidden.
+    port: None = any free one. tell: called with the address, which holds the token, once it is taken.
     """
     try:
         server = ThreadingHTTPServer((LOOPBACK, port or 0), _Handler)
@@ -112,8 +108,6 @@ class _Served:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers requests to a `_Served`."""
-
     timeout = 60  # seconds for a request to arrive
     server_version, sys_version = "clickassay", ""
 

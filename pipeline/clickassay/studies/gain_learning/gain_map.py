@@ -187,10 +187,7 @@ def _slopes(of: Callable[[Floats], Floats], at: Floats) -> Floats:
 
 
 class _Parameters:
-    """Unbounded parameters of a map.
-
-    The increments of R are a softmax; utilities are given by their logarithms, or gamma by its log-odds.
-    """
+    """Unbounded parameters: softmax increments of R; logarithms of utilities, or log-odds of gamma."""
 
     def __init__(self, grades: Grades, agreement: Agreement, start: GainMap, positions: Positions) -> None:
         self._grades, self._agreement, self._start = grades, agreement, start

@@ -21,44 +21,36 @@ from clickassay.studies.gain_learning.validation import LearnOptions, Study, stu
 LEARNED_VALUES = Table(
     "learned_values",
     "one row per learned value",
-    (
-        Column("what", pl.String, "R: probability that a grade satisfies; phi: utility of a position; gamma"),
-        Column("place", pl.Int32, "the grade from 0, or the position from 1; 0 for gamma"),
-        Column(
-            "value", pl.Float64, "the learned value; R is in 0..1, phi(1) is 1; null if the log does not tell"
-        ),
-        Column(
-            "ci_low",
-            pl.Float64,
-            "lower end of the 95% CI; null if the log does not tell, or shows no such grade",
-        ),
-        Column("ci_high", pl.Float64, "upper end of the 95% CI; null as ci_low"),
-        Column("fixed", pl.Float64, "the value in ERR; null for gamma"),
-        Column("n_configurations", pl.Int64, "configurations that show the grade or position"),
-    ),
     ("what", "place"),
+    Column("what", pl.String, "R: probability that a grade satisfies; phi: utility of a position; gamma"),
+    Column("place", pl.Int32, "the grade from 0, or the position from 1; 0 for gamma"),
+    Column(
+        "value", pl.Float64, "the learned value; R is in 0..1, phi(1) is 1; null if the log does not tell"
+    ),
+    Column(
+        "ci_low", pl.Float64, "lower end of the 95% CI; null if the log does not tell, or shows no such grade"
+    ),
+    Column("ci_high", pl.Float64, "upper end of the 95% CI; null as ci_low"),
+    Column("fixed", pl.Float64, "the value in ERR; null for gamma"),
+    Column("n_configurations", pl.Int64, "configurations that show the grade or position"),
 )
 
 LEARNED_GAIN = Table(
     "learned_gain",
     "one row",
-    (
-        Column("click_metric", pl.String, "one of CLICK_METRICS"),
-        Column(
-            "objective", pl.String, "correlation: weighted correlation; rankers: closed form of Algorithm 3"
-        ),
-        Column("fitted", pl.Float64, "agreement of the learned map on the queries it was learned from"),
-        Column("fixed", pl.Float64, "agreement of ERR on them"),
-        Column("held_out", pl.Float64, "agreement of the learned map on held-out folds, on average"),
-        Column("held_out_low", pl.Float64, "lower end of its 95% CI; at or below 0 the log does not tell"),
-        Column("held_out_high", pl.Float64, "upper end of its 95% CI"),
-        Column("held_out_fixed", pl.Float64, "agreement of ERR on the same folds, on average"),
-        Column("gain", pl.Float64, "held_out - held_out_fixed"),
-        Column("ci_low", pl.Float64, "lower end of the 95% CI of the gain"),
-        Column("ci_high", pl.Float64, "upper end of the 95% CI of the gain"),
-        Column("reason", pl.String, "why nothing is learned; null if something is"),
-    ),
     ("click_metric", "objective"),
+    Column("click_metric", pl.String, "one of CLICK_METRICS"),
+    Column("objective", pl.String, "correlation: weighted correlation; rankers: closed form of Algorithm 3"),
+    Column("fitted", pl.Float64, "agreement of the learned map on the queries it was learned from"),
+    Column("fixed", pl.Float64, "agreement of ERR on them"),
+    Column("held_out", pl.Float64, "agreement of the learned map on held-out folds, on average"),
+    Column("held_out_low", pl.Float64, "lower end of its 95% CI; at or below 0 the log does not tell"),
+    Column("held_out_high", pl.Float64, "upper end of its 95% CI"),
+    Column("held_out_fixed", pl.Float64, "agreement of ERR on the same folds, on average"),
+    Column("gain", pl.Float64, "held_out - held_out_fixed"),
+    Column("ci_low", pl.Float64, "lower end of the 95% CI of the gain"),
+    Column("ci_high", pl.Float64, "upper end of the 95% CI of the gain"),
+    Column("reason", pl.String, "why nothing is learned; null if something is"),
 )
 
 
@@ -71,8 +63,7 @@ def learn_from_run(
 ) -> tuple[Sample, Study, GainMap]:
     """Learn the map of one market, depth and judge of a run; return the sample, the study, and ERR's map.
 
-    Raises LearningError if the click metric is unknown, or there are too few queries or clicks that vary;
-    ReportError if there is no such run, or it is broken.
+    Raises LearningError if the click metric is unknown, or queries or clicks do not suffice; ReportError.
     """
     progress(Event("reading the run"))
     run = run_at(place)
@@ -95,10 +86,7 @@ def metric_of_study(learned: Study, positions: Positions) -> str | None:
 
 
 def metric_of_map(gain_map: GainMap, positions: Positions) -> str:
-    """Return the name of ERR with the values of a map, as the setting `metric` takes it.
-
-    Utilities hold for one depth, so that a name with utilities ends in a cut at this depth.
-    """
+    """Return ERR with a map's values as `metric` takes it; with utilities it ends in a cut, their depth."""
     arguments: dict[str, Value] = {"gains": _rounded(gain_map.probabilities)}
     depth = None
     if gain_map.gamma is not None:

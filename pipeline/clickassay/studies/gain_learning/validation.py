@@ -84,11 +84,9 @@ class LearnOptions:
 def study(
     observed: Observations, fixed: GainMap, options: LearnOptions, progress: Progress = silent
 ) -> Study:
-    """Learn a map on all queries, and again without each fold of them.
+    """Learn a map on all queries, and again without each fold of them, and compare it with `fixed`.
 
     observed: its clicks are values of `options.click_metric`.
-    fixed: the map that the learned one is compared with, and that the search starts from.
-
     Raises LearningError if there are fewer than two queries per fold, or grades or clicks do not vary.
     """
     objective, folds = options.objective, options.cv_folds

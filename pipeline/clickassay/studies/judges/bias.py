@@ -19,16 +19,11 @@ QUARTERS = 4
 
 
 def bias(names: tuple[str, str], pair: pl.DataFrame, classes: pl.DataFrame | None, size: int) -> pl.DataFrame:
-    """Measure the difference of two judges in groups of results, and test each against the other groups.
+    """Measure the difference of two judges in groups of results, and test each against the others: BIAS.
 
-    names: the judges.
     pair: columns query, grade_a, grade_b, place (0..1, in the file of the second judge).
-    classes: columns query, and a text for each kind of classes; results without a class are left out there.
-    size: number of grades.
-
-    Returns rows of BIAS, for each kind that has two groups or more.
-
-    Raises InputError if a kind of classes is called as the groups by grade or by place are.
+    classes: columns query, and a text for each kind; results without a class are left out there.
+    Kinds need two groups. Raises InputError if one is called as the groups by grade or by place are.
     """
     quarter = (pl.col("place") * QUARTERS).floor().clip(0, QUARTERS - 1) + 1
     mean = (pl.col("grade_a") + pl.col("grade_b")) // 2

@@ -52,9 +52,7 @@ def judgments_of(
     """Read judgments of two judges or more, as `import judgments` does.
 
     Returns names of the judges; rows judge, topic, doc, grade as in the files, and query, url, the normalised
-    forms of topic and doc; and how many ratings are no judgments.
-
-    Raises InputError if a file cannot be read, or there is one judge.
+    forms; how many ratings are no judgments. Raises InputError for an unreadable file, or one judge.
     """
     folder = scratch_folder(listed([str(file) for file in files])) / "judgments"
     reading = replace(options, repeats=True)
@@ -83,14 +81,11 @@ def compare_judges(
     max_grade: int | None = None,
     classes: pl.DataFrame | None = None,
 ) -> JudgesCompared:
-    """Compare judges by the results that they have in common.
+    """Compare judges by the results that they have in common; NothingInCommonError if no two have any.
 
-    judges: their names.
-    rows: rows judge, query, url, grade. Of a result that a judge judged more than once, the first counts.
+    rows: judge, query, url, grade. Of a result that a judge judged more than once, the first counts.
     max_grade: top of the scale, which AC1 depends on; None = the highest grade given.
-    classes: columns query, and a text for each kind of classes that bias is measured by; a query once.
-
-    Raises NothingInCommonError if no two judges judged a result in common.
+    classes: columns query, each once, and a text for each kind of classes that bias is measured by.
     """
     key = ["judge", "query", "url"]
     once = rows.unique(key, keep="first", maintain_order=True)
@@ -132,10 +127,9 @@ def compare_judges(
 
 
 def judged_by_both(judges: tuple[str, ...], rows: pl.DataFrame) -> dict[tuple[str, str], pl.DataFrame]:
-    """Return the results that two judges both judged, for every two that have any.
+    """Return results that both judged, for every two judges with any: market, query, url, grade_a, grade_b.
 
-    Rows market, query, url, grade_a, grade_b, place, with the texts of the first of the two; `place`, 0..1,
-    is where the result stands in the file of the second.
+    `place`, 0..1, is where the result stands in the file of the second; texts are of the first.
     """
     once = rows.unique(["judge", "query", "url"], keep="first", maintain_order=True)
     columns, pairs = (*_named(once), "query", "url", "grade_b", "place"), {}

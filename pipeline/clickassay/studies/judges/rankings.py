@@ -29,14 +29,7 @@ from clickassay.studies.judges.forms import RANKING_PAIRS, RANKINGS
 def rankings_under(
     judges: tuple[str, str], measure: str, values: tuple[Mapping[str, Floats], Mapping[str, Floats]]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare the order of runs under two judges.
-
-    judges: their names.
-    measure: name of the measure.
-    values: for each judge: by run, the (Q,) values of the same queries.
-
-    Returns rows of RANKINGS and of RANKING_PAIRS.
-    """
+    """Compare the order of runs, by (Q,) values of each judge: rows of RANKINGS and RANKING_PAIRS."""
     runs = list(values[0])
     one, two = (np.column_stack([side[run] for run in runs]) for side in values)
     first, second = np.array(list(combinations(range(len(runs)), 2))).T

@@ -70,9 +70,6 @@ RANKINGS_NOTES = (
 _JUDGES: Mapping[str, Any] = {"explained": False, "group_head": "Judges"}
 
 
-# ---- tables -------------------------------------------------------------------------------------
-
-
 def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
     """Return the tables that a terminal shows by their names; those of clicks with a run alone."""
     a, b = "first judge", "second judge"
@@ -209,9 +206,6 @@ def confusion_table(found: JudgesCompared) -> ReportTable:
     return ReportTable("confusion", title, "Grade", heads, tuple(rows), data=frame, **_JUDGES)
 
 
-# ---- pictures -----------------------------------------------------------------------------------
-
-
 def agreement_figures(found: JudgesCompared) -> tuple[Figure, ...]:
     """Draw the measures of the first two judges with their intervals."""
     first = found.agreement.row(0, named=True)
@@ -246,9 +240,6 @@ def bias_figures(found: JudgesCompared) -> tuple[Figure, ...]:
             f"bias-{place}", title, estimates, IntervalHeads(axis, name="Group"), "bias"
         )
     return tuple(figures)
-
-
-# ---- the page -----------------------------------------------------------------------------------
 
 
 def build_judges_report(found: JudgesCompared, at_least: float | None, *, command: str) -> StudyReport:

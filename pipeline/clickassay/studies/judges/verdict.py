@@ -96,12 +96,10 @@ def _needed(row: Mapping[str, Any], at_least: float | None) -> str:
 
 
 def queries_needed(row: Mapping[str, Any], at_least: float | None) -> int | None:
-    """Return how many queries judged by both make an interval short enough.
+    """Return how many queries judged by both make an interval short enough; None without one, or a need.
 
-    Its half width shrinks with the square root of their number. Without `at_least` it is to be `WITHIN`;
-    with it, the interval is to leave `at_least` out with a chance of 0.8 if kappa is as measured.
-
-    Returns their number, more or less than there are now; None without an interval, or where nothing is open.
+    Its half width shrinks with the square root of their number. Without `at_least` it is to be `WITHIN`; with
+    it, the interval is to leave `at_least` out with a chance of 0.8 if kappa is as measured.
     """
     if row["ci_low"] is None or row["value"] == row["ci_low"]:
         return None

@@ -124,12 +124,9 @@ class PlanEstimate:
 def estimate_plan(plan: LabelPlan, judgments: Path, settings: Settings) -> PlanEstimate:
     """Estimate the performance of a ranking, or the difference of two, from a plan and labels (equation 6).
 
-    Draws count up to the first whose query is not labelled in full: labels missing after it are not missing
-    at random.
-
-    Raises ActiveError if fewer than two draws are labelled, all labelled draws have the same value, or the
-    sheet has another document at the number of a label; NothingInCommonError if no label is of a document of
-    the plan.
+    Draws count up to the first whose query is not labelled in full: later labels are not missing at random.
+    Raises ActiveError if fewer than two draws are labelled, all have the same value, or the sheet has another
+    document at a label's number; NothingInCommonError if no label is of a document of the plan.
     """
     sheet = plan.to_label
     grades, labels = read_judgments(judgments, plan.documents, settings, sheet=sheet)

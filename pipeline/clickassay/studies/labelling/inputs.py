@@ -125,10 +125,7 @@ def _ranking(path: Path, number: int, depth: int | None) -> tuple[pl.DataFrame, 
 
 
 def _check_common(what: str, others_have: str, given: pl.DataFrame, documents: pl.DataFrame) -> None:
-    """Refuse a table (query, and url where it has documents) that shares no row with another one.
-
-    Raises NothingInCommonError: with one name of each side.
-    """
+    """Refuse tables that share no row: NothingInCommonError has one name of each side."""
     on = [name for name in KEY if name in given.columns]
     if given.is_empty() or given.join(documents, on=on, how="semi").height:
         return
@@ -208,10 +205,8 @@ def read_judgments(
 ) -> tuple[pl.DataFrame, int]:
     """Return (query, url, grade) of the judgments of the documents' queries, each once, and the graded rows.
 
-    Rows with a column `number` get the texts that the `sheet` has at it: in a CSV file, texts that a
-    spreadsheet would take for formulas have been changed.
-
-    Raises ActiveError if the sheet has another document at the number of a row: the row is of another sheet.
+    Rows with a column `number` get the texts of the `sheet`, as CSV changes texts that look like formulas;
+    ActiveError if that has another document there: they are of another sheet.
     """
     names = names_of("judgments", settings.column)
     table = read_input("judgments", path, JUDGMENTS, keep_others=True, names=names)

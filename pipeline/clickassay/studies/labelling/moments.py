@@ -113,9 +113,6 @@ def _padded(ranking: RankedDocuments, queries: Integers, nothing: int) -> Intege
     return np.where(inside, ranking.documents[np.where(inside, starts[:, None] + steps, 0)], nothing)
 
 
-# ---- moments of performance ---------------------------------------------------------------------------
-
-
 MEASURES = ("ERR", "DCG")
 
 ROUNDING = 1e-13
@@ -147,10 +144,7 @@ def measure_moments(pool: Pool, measure: str) -> Moments:
 
 
 def performance_moments(pool: Pool, ranking: RankedDocuments, measure: str) -> Moments:
-    """Return the moments of the performance of a ranking for each query; 0 for an empty list.
-
-    O(G documents). Raises ActiveError for a measure that is not in `MEASURES`.
-    """
+    """Return a ranking's moments by query, 0 if empty, in O(G documents); ActiveError for other measures."""
     return _moments(ranking, _gain_moments(pool, measure), measure)
 
 

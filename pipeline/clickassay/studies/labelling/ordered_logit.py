@@ -33,10 +33,9 @@ class OrderedLogit:
 def fit_ordered_logit(scores: Floats, grades: Integers, *, grades_of_scale: int) -> OrderedLogit:
     """Fit slope and thresholds by penalised maximum likelihood.
 
-    scores, grades: (N,) of judged documents; grades 0..grades_of_scale - 1, all of which need not occur.
-
-    Raises ActiveError if fewer than `MIN_JUDGED` documents are judged, a score is no number, or all scores or
-    all grades are the same.
+    scores, grades: (N,) of judged documents; grades 0..grades_of_scale - 1, not all of which need occur.
+      ActiveError for fewer than `MIN_JUDGED`, a score that is no number, or scores or grades that are all the
+      same.
     """
     if len(scores) < MIN_JUDGED:
         raise ActiveError(

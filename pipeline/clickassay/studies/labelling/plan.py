@@ -51,10 +51,9 @@ def draw(
 ) -> Draws:
     """Draw queries with probabilities q (m,) until the budget is spent on their costs (m,).
 
-    It ends before the first draw whose labels would exceed the budget, with the draw that pays for the last
-    query with q above 0, or after `max_draws` (default: 100 for each query of the pool), whichever is first.
-    The same generator gives the same draws; a larger budget adds draws at the end. Raises ActiveError for a
-    budget of 0 or below, or `max_draws` below 1.
+    It ends before the first draw whose labels would exceed it, with the draw that pays for the last query
+    with q above 0, or after `max_draws` (default: 100 a query). A generator gives the same draws, a larger
+    budget more at the end. Raises ActiveError for a budget of 0 or below, or `max_draws` below 1.
     """
     check_budget(budget)
     most = MAX_DRAWS_PER_QUERY * len(costs) if max_draws is None else max_draws
@@ -90,10 +89,7 @@ _NO_SPREAD = "All queries have the same expected value, so they are drawn by tra
 def make_plan(
     sources: PoolSources, options: PlanOptions, settings: Settings, progress: Progress = silent
 ) -> LabelPlan:
-    """Read the inputs of a plan, and draw queries to label.
-
-    Raises ActiveError if the inputs do not fit each other, or the budget buys no query.
-    """
+    """Read the inputs of a plan, and draw queries; ActiveError if they do not fit, or nothing is paid."""
     if options.variant == CORRECTED and sources.relevance is None:
         raise ActiveError("variant corrected: labels correct a model's grades; give these with --relevance")
     progress(Event("reading rankings"))
@@ -149,10 +145,7 @@ def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
 
 
 def extend_plan(plan: LabelPlan, budget: float) -> LabelPlan:
-    """Continue a plan with a larger budget: its draws stay the first ones, and none is paid twice.
-
-    Raises ActiveError if the budget is not above the plan's.
-    """
+    """Continue a plan with a larger budget (else ActiveError): its draws stay first, none is paid twice."""
     if budget <= plan.options.budget:
         raise ActiveError(
             f"a budget of {budget:g} is not above that of the plan, {plan.options.budget:g}; give the cost "

@@ -25,53 +25,43 @@ from clickassay.studies.labelling.sampling import check_budget
 PLAN_QUERIES = Table(
     "queries",
     "one row per query of the pool",
-    (
-        QUERY,
-        Column("weight", pl.Float64, "p(x): share of the query among all that are asked; they add up to 1"),
-        Column("draw_probability", pl.Float64, "q(x): probability to be drawn next; they add up to 1"),
-        Column("cost", pl.Float64, "cost of labelling all its documents; above 0"),
-        Column("documents", pl.Int64, "number of documents to label, each counted once"),
-        Column(
-            "expected", pl.Float64, "expected performance, or difference of two, by the grade probabilities"
-        ),
-        Column("spread", pl.Float64, "root of the expected squared difference from the mean of the pool"),
-    ),
     ("query",),
+    QUERY,
+    Column("weight", pl.Float64, "p(x): share of the query among all that are asked; they add up to 1"),
+    Column("draw_probability", pl.Float64, "q(x): probability to be drawn next; they add up to 1"),
+    Column("cost", pl.Float64, "cost of labelling all its documents; above 0"),
+    Column("documents", pl.Int64, "number of documents to label, each counted once"),
+    Column("expected", pl.Float64, "expected performance, or difference of two, by the grade probabilities"),
+    Column("spread", pl.Float64, "root of the expected squared difference from the mean of the pool"),
 )
 
 PLAN_DOCUMENTS = Table(
     "documents",
     "one row per query and document that a ranking lists down to the depth",
-    (
-        QUERY,
-        Column("url", pl.String, "normalised URL, or the name of the document"),
-        Column("rank_1", pl.Int32, "its rank in the first ranking; null if it is not listed"),
-        Column("rank_2", pl.Int32, "its rank in the second ranking; null if not listed, or without one"),
-    ),
     ("query", "url"),
+    QUERY,
+    Column("url", pl.String, "normalised URL, or the name of the document"),
+    Column("rank_1", pl.Int32, "its rank in the first ranking; null if it is not listed"),
+    Column("rank_2", pl.Int32, "its rank in the second ranking; null if not listed, or without one"),
 )
 
 PLAN_DRAWS = Table(
     "draws",
     "one row per draw, in the order in which they were made",
-    (
-        Column("draw", pl.Int64, "number of the draw; 1 = first"),
-        QUERY,
-        Column("paid", pl.Boolean, "whether it is the first draw of its query, whose labels are paid once"),
-        Column("importance_weight", pl.Float64, "weight / draw_probability of the query; above 0"),
-    ),
     ("draw",),
+    Column("draw", pl.Int64, "number of the draw; 1 = first"),
+    QUERY,
+    Column("paid", pl.Boolean, "whether it is the first draw of its query, whose labels are paid once"),
+    Column("importance_weight", pl.Float64, "weight / draw_probability of the query; above 0"),
 )
 
 TO_LABEL = Table(
     "to_label",
     "one row per document to label, in the order in which queries were drawn",
-    (
-        Column("number", pl.Int64, "1 = first"),
-        QUERY,
-        Column("url", pl.String, "normalised URL, or the name of the document"),
-    ),
     ("number",),
+    Column("number", pl.Int64, "1 = first"),
+    QUERY,
+    Column("url", pl.String, "normalised URL, or the name of the document"),
 )
 
 
@@ -181,10 +171,7 @@ def write_sheet(to_label: pl.DataFrame, folder: Path) -> None:
 
 
 def read_plan(folder: Path) -> LabelPlan:
-    """Read a plan back.
-
-    Raises ActiveError if there is none, a file of it is broken, or it has the layout of an earlier version.
-    """
+    """Read a plan back; ActiveError if there is none, it is broken, or of an earlier version."""
     try:
         info = read_json(folder / SETTINGS_FILE)
         if "aim" in info:  # it can be made again: the draws follow from options and seed
@@ -223,13 +210,10 @@ class JudgmentProposal:
 def propose_judgments(
     run: Path, goal: str, budget: float, wanted: SampleChoice = ANY_SAMPLE
 ) -> JudgmentProposal:
-    """Take the results that a run proposes to judge for a goal, as many as the budget pays for.
+    """Take results that a run proposes to judge for ``coverage`` or ``interval``, as many as labels are paid.
 
-    goal: ``coverage`` (most sessions judged) or ``interval`` (narrowest intervals of correlations).
-    budget: number of labels.
-
-    Raises ActiveError if the run proposes nothing for the goal, or the budget does not pay for the first
-    query; ReportError if there is no such run, or it is broken.
+    Raises ActiveError if there is none for the goal, or even the first query is too much; ReportError if
+    there is no such run, or it is broken.
     """
     check_budget(budget)
     finished = open_run(run)

@@ -58,10 +58,7 @@ class Pool:
     rankings: tuple[RankedDocuments, ...]  # One to evaluate, or two to compare.
 
     def cut(self, k: int) -> "Pool":
-        """Return the pool with rankings cut at k; costs do not change.
-
-        Raises ActiveError for k below 1.
-        """
+        """Return the pool with rankings cut at k; costs do not change. ActiveError for k below 1."""
         if k < 1:
             raise ActiveError(f"rankings cannot be cut at {k}: give a cut-off of 1 or more")
         return replace(self, rankings=tuple(ranking.cut(k) for ranking in self.rankings))

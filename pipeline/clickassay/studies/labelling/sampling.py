@@ -64,11 +64,10 @@ def sampling_distribution(
     """Return q proportional to p sqrt(E[(L - R)^2] / cost) for one ranking, the same with L1 - L2 for two.
 
     q is a defensive mixture: a share `defensive_share`, 0..1, of the draws is made with p. This keeps q above
-    0 wherever p is, and importance weights p / q at most 1 / defensive_share. Without it, q is 0 for a query
-    whose expected squared difference from R is 0, e.g. one whose two lists are the same when Delta is 0, and
-    the estimate is biased where the model is wrong.
-    `moments` are the `measure_moments` of the pool, if they are known.
-    Raises ActiveError for an unknown measure or variant, or a share out of range.
+      0 wherever p is, and importance weights p / q at most 1 / defensive_share. Without it, q is 0 for a
+      query whose expected squared difference from R is 0, e.g. one whose two lists are the same when Delta is
+      0, and the estimate is biased where the model is wrong. `moments`: known `measure_moments` of the pool.
+      Raises ActiveError for an unknown measure or variant, or a share out of range.
     """
     if variant not in VARIANTS:
         raise ActiveError(f"variant {variant!r} is unknown: give one of {', '.join(VARIANTS)}")
@@ -94,10 +93,8 @@ def expected_error(
     """Return the expected error with (m,) probabilities q, and the budget that q = p would need for it.
 
     Of the variant `corrected`, the error is of the corrected estimate, and the budget of an uncorrected one.
-
-    `moments` are those of the pool by `measure_moments`: the expectation is as good as the probabilities of
-    grades. Repeated draws of a query are free, so that a budget buys more draws than this. Raises ActiveError
-    for a budget of 0 or below.
+    It is as good as the probabilities of grades in `moments` (`measure_moments`). Repeated draws are free, so
+    a budget buys more than this. Raises ActiveError for a budget of 0 or below.
     """
     check_budget(budget)
     squares = _spreads(pool, moments) ** 2

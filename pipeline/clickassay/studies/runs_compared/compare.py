@@ -66,11 +66,7 @@ class RunComparison:
 
 
 def compare_runs(a: Run | Path, b: Run | Path, options: DiffOptions | None = None) -> RunComparison:
-    """Compare two runs, or their folders.
-
-    Raises ReportError if one is no run, or a file of it is missing or broken; SettingsError if an option
-    names something that neither run has.
-    """
+    """Compare two runs, or their folders; ReportError if broken, SettingsError if options fit neither."""
     options, runs = options or DiffOptions(), (read_for_comparison(a), read_for_comparison(b))
     # in full where a run has it
     named = [max({run.click_named(name) for run in runs}, key=len) for name in options.click_metrics]

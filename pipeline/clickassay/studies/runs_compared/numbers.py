@@ -121,10 +121,7 @@ class DiffOptions:
         return frame.filter(*kept)
 
     def check(self, runs: Sequence[Run]) -> None:
-        """Check that the runs have what the options select.
-
-        Raises SettingsError if neither run has a value of an option, or a row with all of them.
-        """
+        """Check that the runs have what options select; else SettingsError: a value, or rows with all."""
         names = ["split", *SAMPLE_COLUMNS, "click_metric", "editorial_metric"]
         tables = ("correlations", "within")  # of all markets together there is `within` alone
         frame = pl.concat([run.tables[table].select(names) for run in runs for table in tables])
@@ -248,7 +245,6 @@ def _depth_and_judge(key: SampleKey) -> tuple[int, str]:
 
 
 def _by_market(run: Run, depth: int, judge: str) -> dict[str, Sample]:
-    """Return the samples of a depth and judge, by market."""
     kept = run.tables["statistics"].filter(pl.col("n_configurations") > 0, depth=depth, judge=judge)
     keys = [SampleKey(market, depth, judge) for market in kept["market"].sort()]
     return {key.market: graded_sample(run, key).sample for key in keys}
@@ -433,10 +429,7 @@ def _verdicts(rows: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Watch:
-    """What makes a change from A to B a finding: of `diff --fail-above`, and of rules `not worse than`.
-
-    A number that B lacks is a finding always, so that a job does not pass because data are missing.
-    """
+    """What makes a change a finding, of `diff --fail-above` and `not worse than`; a lost number is one."""
 
     above: float = 0.0  # A change is a finding if it is larger than this.
     # Whether changes within noise are left out. Changes that cannot be tested stay.
@@ -479,10 +472,7 @@ def check_watch(
 ) -> None:
     """Check that each value of an option has a number in A, which a change could be a finding against.
 
-    numbers: as `compare_numbers` returns them.
-    watch, options: the watched numbers, and which were compared.
-    name: what the watch is called in messages.
-
+    numbers, name: as `compare_numbers` returns them; what the watch is called in messages.
     Raises SettingsError if one has none: the watch would always pass.
     """
     known = numbers.filter(watch.watched, pl.col("a").is_not_null())

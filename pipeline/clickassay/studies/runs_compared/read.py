@@ -36,10 +36,7 @@ class RecordedPair:
 
 
 def read_for_comparison(place: Run | Path) -> Run:
-    """Return a run, or read its folder, and check the tables that are compared.
-
-    Raises ReportError if there is no run, or a file of it is missing or broken; the message names the file.
-    """
+    """Return a run, or read its folder, and check the compared tables; ReportError names a broken file."""
     run = run_at(place)
     for contract in (STATISTICS, CORRELATIONS, DIFFERENCES, COMPARISONS):
         frame = run.tables[contract.name]
@@ -56,10 +53,7 @@ def read_for_comparison(place: Run | Path) -> Run:
 
 
 def entries(a: Run, b: Run) -> tuple[RecordedPair, ...]:
-    """Compare the records of two runs: inputs, settings, versions; the command is not compared.
-
-    Returns all inputs, also equal ones; of the rest only what differs.
-    """
+    """Compare records of two runs but commands: all inputs, also equal ones, and what else differs."""
     found = []
     for kind, of_a, of_b in zip((INPUT, SETTING, VERSION, OTHER), _records(a), _records(b), strict=True):
         # the package before the libraries
@@ -77,7 +71,6 @@ def entries(a: Run, b: Run) -> tuple[RecordedPair, ...]:
 
 
 def _records(run: Run) -> tuple[Mapping[str, Any], ...]:
-    """Return the records of a run by kind; its clock, which no two runs share, is left out."""
     info = run.info
     asked = {name: value for name, value in info["settings"].items() if name != "clock"}
     return info["inputs"], asked, info["versions"], {name: info[name] for name in _OTHER if name in info}

@@ -9,15 +9,7 @@ import polars as pl
 
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.output import (
-    SETTINGS_FILE,
-    check_apart,
-    check_free,
-    check_free_file,
-    published_file,
-    published_folder,
-    write_json,
-)
+from clickassay.core.files import output
 from clickassay.core.provenance import versions
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.escape import html
@@ -145,36 +137,30 @@ def comparison_markdown(report: ComparisonReport) -> str:
 
 
 def check_comparison_place(out: Path, found_in: Sequence[Path], *, force: bool) -> None:
-    """Check that a page or folder can be written, before anything is computed.
-
-    Raises OutputError if something is there already, or it lies inside a run.
-    """
-    check_apart(out, *found_in)
+    """Check, before computing, that a page or folder is free and outside runs; else OutputError."""
+    output.check_apart(out, *found_in)
     if is_page(out):
-        check_free_file(out, force=force, ours=OURS)
+        output.check_free_file(out, force=force, ours=OURS)
     else:
-        check_free(out, force=force)
+        output.check_free(out, force=force)
 
 
 def write_comparison(report: ComparisonReport, out: Path, *, force: bool) -> Path:
-    """Write a page, whole or not at all: one file if `out` ends in ``.html``, else a folder.
+    """Write a page, whole or not at all, and return it: a file if `out` ends in ``.html``, else a folder.
 
-    A folder has ``report.html``, ``report.md``, ``tables/`` and ``settings.json``.
-
-    Returns the page.
-
-    Raises OutputError if something is there already, or it cannot be written.
+    A folder has ``report.html``, ``report.md``, ``tables/`` and ``settings.json``. Raises OutputError if
+    something is there already, or it cannot be written.
     """
     if is_page(out):
-        with published_file(out, force=force, ours=OURS) as file:
+        with output.published_file(out, force=force, ours=OURS) as file:
             write_text(file, comparison_html(report))
         return out
-    with published_folder(out, force=force) as folder:
+    with output.published_folder(out, force=force) as folder:
         write_text(folder / "report.html", comparison_html(report))
         write_text(folder / "report.md", comparison_markdown(report))
         write_table_files(folder / "tables", report.tables)
         info = {"command": report.command, "runs": dict(report.runs), "versions": versions()}
-        write_json(folder / SETTINGS_FILE, info)
+        output.write_json(folder / output.SETTINGS_FILE, info)
     return out / "report.html"
 
 

@@ -10,6 +10,7 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import capital, count, listed, plural, visible
 from clickassay.report.verdict.sentences import spoken
+from clickassay.studies.runs_compared import read
 from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
@@ -27,21 +28,11 @@ from clickassay.studies.runs_compared.numbers import (
     WITHIN,
     WITHIN_QUERIES,
 )
-from clickassay.studies.runs_compared.read import (
-    INPUT,
-    ONLY_A,
-    ONLY_B,
-    OTHER,
-    SAME,
-    SETTING,
-    VERSION,
-    RecordedPair,
-)
 
 MOST_NAMED = 3
 """Metrics that a title names one by one."""
 
-_KINDS = (INPUT, SETTING, VERSION, OTHER)
+_KINDS = (read.INPUT, read.SETTING, read.VERSION, read.OTHER)
 
 
 def headline(diff: RunComparison) -> str:
@@ -65,10 +56,7 @@ _DECISIONS = {
 
 
 def title_and_lead(diff: RunComparison) -> tuple[str, str]:
-    """Return the title of the page, without a full stop, and what stands below it.
-
-    A changed decision is the answer; where it is the same, what changed significantly is.
-    """
+    """Return the page's title, without full stop, and lead: a changed decision, or significant changes."""
     (moved, rest), decision = significant_changes(diff), decision_sentence(diff).removesuffix(".")
     title, other = (moved, decision) if decision.startswith(_SAME_DECISION) else (decision, moved)
     return title, f"{other}. {rest}".rstrip()
@@ -127,8 +115,8 @@ def _sides(rows: pl.DataFrame) -> tuple[tuple[str, pl.DataFrame], ...]:
 def sentences(diff: RunComparison) -> Iterator[str]:
     """Yield what changed: a sentence for each family of numbers, and one on inputs and settings."""
     numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
-    entries = [entry for entry in diff.entries if entry.status != SAME]
-    counts = [numbers.filter(status=status).height for status in (ONLY_A, ONLY_B)]
+    entries = [entry for entry in diff.entries if entry.status != read.SAME]
+    counts = [numbers.filter(status=status).height for status in (read.ONLY_A, read.ONLY_B)]
     alone = "".join(
         f"; {plural(rows, 'number')} only in {run}"
         for run, rows in zip(diff.names, counts, strict=True)
@@ -190,12 +178,9 @@ def cautions_words(numbers: pl.DataFrame) -> Iterator[str]:
 
 
 def uneven_words(sizes: pl.DataFrame, names: tuple[str, str] = ("A", "B")) -> str | None:
-    """Return a sentence where the runs differ in sessions per configuration; None where they do not.
+    """Return a sentence where the runs so named differ in sessions per configuration; else None.
 
     This difference alone changes correlations: with fewer sessions, chance clicks lower them.
-
-    sizes: as in `RunComparison`.
-    names: what the runs are called.
     """
     wide = sizes.pivot("quantity", index=SAMPLE_COLUMNS, values=["a", "b"])
     if not {"a_n_sessions", "b_n_sessions"} <= {*wide.columns}:
@@ -214,18 +199,18 @@ def uneven_words(sizes: pl.DataFrame, names: tuple[str, str] = ("A", "B")) -> st
 
 
 def _of_same(numbers: pl.DataFrame) -> str:
-    same = numbers.filter(status=SAME).height
+    same = numbers.filter(status=read.SAME).height
     if not same:
         return "no number is in both runs"
     every = "all " if same == numbers.height and same > 1 else ""
     return f"{every}{plural(same, 'number')} {'is' if same == 1 else 'are'} the same"
 
 
-def things(pairs: Sequence[RecordedPair]) -> str:
+def things(pairs: Sequence[read.RecordedPair]) -> str:
     """List what changed, e.g. ``the inputs clicks and searches``; versions are many, and listed as one."""
     by_kind = {kind: [entry.name for entry in pairs if entry.kind == kind] for kind in _KINDS}
     return listed(
-        "versions" if kind == VERSION else f"the {kind}{'' if len(names) == 1 else 's'} {listed(names)}"
+        "versions" if kind == read.VERSION else f"the {kind}{'' if len(names) == 1 else 's'} {listed(names)}"
         for kind, names in by_kind.items()
         if names
     )
@@ -237,14 +222,11 @@ def status_words(row: Mapping[str, Any]) -> str:
 
 
 def change_words(row: Mapping[str, Any]) -> str:
-    """Describe a change of a mean or correlation in words.
+    """Describe a change of a mean or correlation, or one only in A, of `RunComparison.numbers` in words.
 
-    For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], significant``, or ``the
-    correlation of ERR with MeanRR (depth 5) fell from 0.4 to 0.37, by 0.03 [0.01, 0.05], not significant``.
-
-    row: a row of `RunComparison.numbers` whose value changed, or that is only in A.
+    For instance ``mean ERR (depth 5) rose from 0.4 to 0.42, by 0.02 [0.01, 0.03], significant``.
     """
-    if row["status"] == ONLY_A:
+    if row["status"] == read.ONLY_A:
         return f"{place_words(row)} has no value in B ({row['reason']})"
     side = 1 if row["change"] > 0 else -1
     ends = sorted(side * end for end in (row["ci_low"], row["ci_high"]) if end is not None)
@@ -275,12 +257,7 @@ _KINDS_OF_CORRELATION = {
 
 
 def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A", "B")) -> str | None:
-    """Describe the numbers that only one run computed, e.g. ``6 numbers only in A: depth 10``; None if none.
-
-    numbers: rows of `RunComparison.numbers`.
-    status: `ONLY_A` or `ONLY_B`.
-    names: what the runs are called.
-    """
+    """Describe what only one run has (`status`), e.g. ``6 numbers only in A: depth 10``; None if nothing."""
     rows = numbers.filter(not_computed(status))
     others = numbers.filter(~not_computed(status))
     if rows.is_empty():
@@ -293,7 +270,7 @@ def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A
             parts.append(f"{called} {listed(str(value) for value in values)}")
     parts = [part for part in parts if not part.endswith(f" {EVERY}")]
     what = f": {'; '.join(parts)}" if parts else ""
-    return f"{plural(rows.height, 'number')} only in {names[status == ONLY_B]}{what}"
+    return f"{plural(rows.height, 'number')} only in {names[status == read.ONLY_B]}{what}"
 
 
 def not_computed(status: str) -> pl.Expr:

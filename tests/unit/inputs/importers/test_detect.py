@@ -7,7 +7,7 @@ import pytest
 
 from clickassay.core.errors import InputError
 from clickassay.inputs.text.detect import recognise
-from support.places import DATA, IMPORTED
+from support.places import DATA
 
 URLS = " ".join(f"u{n}" for n in range(1, 11))
 WIDE = "\t".join(["1", "9e107d9d372bb6826bd81d3542a419d6", "t", "a", "3", "1", *["-"] * 20])
@@ -103,14 +103,6 @@ def test_what_cannot_be_looked_at_is_refused_in_one_line(content, tmp_path):
         recognise(tmp_path / "file")
     assert str(tmp_path / "file") in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-GOOD_LOGS = sorted(path for path in (IMPORTED / "yandex").iterdir() if path.is_dir())
-
-
-@pytest.mark.parametrize("case", GOOD_LOGS, ids=lambda case: case.name)
-def test_the_logs_that_the_importer_of_yandex_takes_are_recognised(case):
-    assert recognise(case / "log.tsv").layout.name == "yandex"
 
 
 REAL = {

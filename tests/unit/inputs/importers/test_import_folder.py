@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from clickassay.core.errors import InputError, OutputError, SettingsError
-from clickassay.core.progress import Event
 from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
 from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.importers.yandex import import_yandex
@@ -29,41 +28,11 @@ def test_an_existing_folder_is_never_overwritten(tmp_path):
     assert [folder.name for folder in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.slow
-def test_a_folder_that_appears_meanwhile_is_not_overwritten(tmp_path):
-    log = tmp_path / "log.tsv"
-    log.write_text(LOG.read_text() + "".join(f"{n}\t0\tC\ta\n" for n in range(10, 100_010)))
-    out = tmp_path / "out"
-
-    def meanwhile(_event: Event) -> None:
-        out.mkdir(exist_ok=True)
-
-    with pytest.raises(OutputError, match="exists already"):
-        import_yandex(log, out=out, progress=meanwhile)
-    assert list(out.iterdir()) == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.tsv", "out"]
-
-
 def test_a_failed_import_takes_the_folders_that_it_made_away(tmp_path):
     (tmp_path / "log.tsv").write_text("no log\n")
     with pytest.raises(InputError):
         import_yandex(tmp_path / "log.tsv", out=tmp_path / "a" / "b")
     assert [path.name for path in tmp_path.iterdir()] == ["log.tsv"]
-
-
-def test_missing_parents_of_the_folder_are_made(tmp_path):
-    import_yandex(LOG, out=tmp_path / "a" / "b")
-    assert sorted(file.name for file in (tmp_path / "a" / "b").iterdir()) == [
-        "clicks.parquet",
-        "import.json",
-        "searches.parquet",
-    ]
-
-
-def test_a_folder_below_a_file_is_an_output_error(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot write"):
-        import_yandex(LOG, out=tmp_path / "file" / "out")
 
 
 def test_a_missing_log_is_an_input_error_that_names_it(tmp_path):

@@ -119,7 +119,6 @@ def test_ties_worked_by_hand():
     assert [COMBINED["median"](g) for g in ([0, 3], [0, 2, 3], [1, 2, 2, 3])] == [0, 2, 2]
 
 
-# ---- ranges, cuts, suggestions ----------------------------------------------------------------------
 numbers = st.floats(0, 100, allow_nan=False).map(lambda number: round(number, 3))
 
 

@@ -150,7 +150,6 @@ def test_the_command_tells_counts_and_actions_and_takes_others_as_clicks(tmp_pat
     assert [row["url"] for row in tables(tmp_path / "taps")[1]] == ["b"]
 
 
-# ---- the sample of Chorus, against a plain reading of it -----------------------------------------
 @pytest.fixture(scope="module")
 def chorus(tmp_path_factory):
     return import_ubi([CHORUS], out=tmp_path_factory.mktemp("chorus") / "out")

@@ -28,7 +28,6 @@ def log_of(tmp_path_factory):
     return simulate("rbp", n_searches=20_000, n_queries=300, seed=3, out=out)
 
 
-# ---- form -------------------------------------------------------------------------------------
 def test_a_folder_holds_the_four_tables_and_the_truth(log_of):
     assert sorted(path.name for path in log_of.iterdir()) == FILES
 
@@ -118,7 +117,6 @@ def test_a_page_has_ten_different_results_and_all_of_them_are_judged(log_of):
         assert judged.issuperset((search["query"], url) for url in search["results"])
 
 
-# ---- what is searched ---------------------------------------------------------------------------
 def test_queries_are_distinct_words_made_up_of_plain_letters(log_of):
     queries = [row["query"] for row in rows(log_of / "queries.parquet")]
     assert len(set(queries)) == len(queries) == 300
@@ -175,7 +173,6 @@ def test_users_make_several_searches_on_several_days(log_of):
     assert sum(len(of_user) > 1 for of_user in days.values()) > len(days) / 3
 
 
-# ---- same bytes -----------------------------------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["web", "cascade"])
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(world, tmp_path):
@@ -188,7 +185,6 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_does_not(world, tmp
         assert (first / file).read_bytes() != (other / file).read_bytes()
 
 
-# ---- memory ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize("searches", [1, 7, 20_000, 3_000_001, 500_000_000])
 def test_a_log_of_any_size_is_drawn_in_periods_of_bounded_size(searches):
     drawn, end_ms, largest, users = 0, None, 0, {}
@@ -213,7 +209,6 @@ def test_row_groups_are_bounded_and_only_the_last_one_is_small(tmp_path):
         assert all(ROW_GROUP <= size < 2 * ROW_GROUP for size in sizes[:-1])
 
 
-# ---- arguments ------------------------------------------------------------------------------------
 def test_the_smallest_log_has_one_search_of_one_query(tmp_path):
     log = simulate("web", n_searches=1, n_queries=1, out=tmp_path / "log")
     assert len(rows(log / "searches.parquet")) in (1, 2)

@@ -62,7 +62,6 @@ def usable(searches):
     return {search["search_id"]: search for search in searches if not fault(search)}
 
 
-# ---- noise ----------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_rows_of_searches_are_counted_as_planted(searches, usable, truth):
     planted = truth["planted"]
@@ -227,7 +226,6 @@ def test_editors_are_at_most_one_grade_off_and_leave_some_results_unjudged(web, 
     assert abs(unjudged - 0.02 * len(grades)) < 5 * sqrt(0.02 * len(grades))
 
 
-# ---- the user model ---------------------------------------------------------------------------------
 def clicks_on(grade, *, clickbait=False, habits=HABITS):
     """Clicks on 40,000 pages of results that are all alike."""
     pages = Pages(np.full((40_000, 10), grade, dtype=np.int8), np.full((40_000, 10), clickbait))
@@ -262,7 +260,6 @@ def test_good_pages_end_the_search_of_those_who_seek_one_result():
     assert several[4] < 0.2 * several[0]
 
 
-# ---- calibration --------------------------------------------------------------------------------------
 # The Yandex click sample that PyClick once carried: 56,477 pages of 20 queries, ten results each.
 # Distinct clicked results count once a page; clicks on what is not on the page are left out.
 REAL_CTR = (0.3074, 0.2510, 0.1769, 0.1497, 0.1078, 0.0811, 0.0733, 0.0538, 0.0565, 0.0518)

@@ -56,7 +56,6 @@ def test_values_among_a_few(values, few):
     assert found.tolist() == [value in few for value in values]
 
 
-# ---- clicks put to their searches and placed on lists ----------------------------------------------
 IDS = {"dense": st.integers(-20, 20), "far apart": st.sampled_from([-(2**63), -5, 0, 7, 2**62, 2**63 - 1])}
 
 
@@ -99,7 +98,6 @@ def test_a_place_is_the_first_of_the_url_in_the_list(lists, data):
     assert places(top, rows, urls).tolist() == expected
 
 
-# ---- columns of Arrow as NumPy arrays --------------------------------------------------------------
 COLUMNS = [
     pl.Series([], dtype=pl.Int64),
     pl.Series([1, 2, 3]),

@@ -5,11 +5,10 @@ import math
 import polars as pl
 import pytest
 
-from clickassay.report.build import html_report, markdown_report
 from clickassay.report.sections.log import filled_share, unjudged_sections
 from clickassay.report.sections.users import examination_section
 from support.reports.report_runs import report_of, run_of, settings_with
-from support.reports.report_tables import canonical, empty_tables, run_info, small_tables
+from support.reports.report_tables import canonical, empty_tables, small_tables
 
 KEY = {"market": "m1", "depth": 5}
 EXAMINED = {"UBM": [1.0, 0.7, 0.5, 0.4, 0.3], "PBM": [1.0, 0.6, 0.4, 0.3, 0.2], "DCTR": [None] * 5}
@@ -165,15 +164,3 @@ def test_filled_grades_are_never_ignored(tables):
 def test_a_run_without_rules_has_no_section_and_an_empty_run_says_so(tables):
     assert unjudged_sections(run_of(empty_tables())) == ()
     assert "No click model was fitted." in " ".join(examination_section(run_of(empty_tables())).reading)
-
-
-def test_hostile_names_of_models_and_markets_stay_text(tables):
-    harm = "<script>alert(1)</script>"
-    harmed = {
-        name: frame.with_columns(pl.lit(harm).alias("market")) if "market" in frame.columns else frame
-        for name, frame in tables.items()
-    }
-    harmed["click_models"] = harmed["click_models"].with_columns(reason=pl.lit(harm), perplexity=None)
-    report = report_of(canonical(harmed), run_info())
-    assert harm not in html_report(report)
-    assert harm not in markdown_report(report)

@@ -276,7 +276,6 @@ def test_a_single_sample_needs_no_tables_of_others():
     assert dict(report.facts)["Clicks"].startswith("MeanRR. ")
 
 
-# ---- classes of queries -------------------------------------------------------------------------
 def test_borders_between_deciles_that_part_equally_frequent_queries_are_named():
     sessions = [*range(1, 15), 15, 15, 17, 18, 19, 19]  # two queries a decile; 15, 15 are in 8, 19, 19 in 10
     assert ties_note(sessions) == ""

@@ -35,7 +35,6 @@ def check(name, sentence, remedy="Repair it."):
     return HealthCheck(name, str(known.severity), 0.5, known.threshold, sentence, remedy)
 
 
-# ---- which question decides -----------------------------------------------------------------------
 def both_questions(queries, asked="rankings"):
     """ERR is best at comparing rankings, DCG over all queries; so many queries have two judged lists."""
     over = {**VALUES, "DCG": 0.5}
@@ -97,7 +96,6 @@ def test_all_markets_together_decide_about_rankings():
     )
 
 
-# ---- several judges -------------------------------------------------------------------------------
 def by_judges(best, kept):
     """The decision of a run where each judge has a best metric, and so many sessions kept."""
     keys = {judge: {"market": "m", "depth": 5, "judge": judge} for judge in best}
@@ -132,7 +130,6 @@ def test_judges_who_decide_the_same_are_not_spoken_of():
     )  # fmt: skip
 
 
-# ---- the log is at fault, or cannot decide --------------------------------------------------------
 @pytest.mark.parametrize("current", [None, "AP"])
 def test_a_fault_of_the_log_comes_before_everything(current):
     fault = check(
@@ -216,7 +213,6 @@ def test_what_cannot_be_decided_is_said_with_what_is_ruled_out_and_what_would_he
     assert (found.reason, found.next_step) == (reason, next_step)
 
 
-# ---- no metric in use is named --------------------------------------------------------------------
 def test_a_metric_above_all_others_is_to_be_used():
     found = decided(world(VALUES, above("ERR", VALUES)))
     assert (found.kind, found.subject, found.compared_with) == ("use", "ERR", "MeanGrade@1")
@@ -322,7 +318,6 @@ def test_what_only_another_click_metric_shows_takes_equality_back():
     assert "On clicks (UCTR), ERR is significantly better than another of these." in found.reason
 
 
-# ---- cautions -------------------------------------------------------------------------------------
 def heavy(table):
     return table.with_columns(caution=pl.lit(HEAVY_TAIL))
 
@@ -344,7 +339,6 @@ def test_heavy_tails_leave_the_decision_and_add_a_caution(current):
     assert plain.lead == plain.reason
 
 
-# ---- all of them ----------------------------------------------------------------------------------
 def test_sentences_are_titles_and_reasons_are_sentences():
     chosen = ([], above("ERR", VALUES), [{"ERR", "AP"}, {"P@1", "AP"}])
     worlds = [world(VALUES, each, error=error) for each in chosen for error in (None, NARROW)]

@@ -152,7 +152,6 @@ def test_without_any_test_nothing_is_claimed():
     assert first.endswith("0.450). Whether the correlation exceeds 0 could not be tested.")
 
 
-# ---- several click metrics, and samples -------------------------------------------------------
 SWAPPED = {**VALUES, "DCG": 0.40, "ERR": 0.36}
 
 
@@ -238,7 +237,6 @@ def test_ss_and_qctr_are_not_compared_unless_asked_for():
     assert found_in(asked).verdict.kind == "depends_on_click"
 
 
-# ---- differences between two rankings ---------------------------------------------------------
 def ranked(values, significant=(), p=0.001):
     forms = {name: (value, 0.5 + value / 4) for name, value in values.items()}
     return run_of(

@@ -233,7 +233,6 @@ def test_a_folder_that_cannot_be_written_is_a_report_error(tmp_path):
         write_report(*drawn(empty_tables(), {}), tmp_path)
 
 
-# ---- the library that sorts tables ---------------------------------------------------------------
 def test_itables_is_pinned_and_its_bundle_is_cut_into_one_script_with_one_name():
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     assert f"itables=={version('itables')}" in needed

@@ -98,7 +98,6 @@ def test_cells_are_spelled_by_their_kind():
     assert cell_text(cells[0]) == "\N{MINUS SIGN}0.123"
 
 
-# ---- HTML: groups, order, links to the glossary -------------------------------------------------
 PLACES = [Row("east", "x", (1, 2)), Row("east", "y", (3, 4)), Row("west", "x", (5, 6))]
 
 
@@ -166,7 +165,6 @@ def test_markdown_and_latex_keep_groups_as_rows():
     assert [re.search(r"\{l\}\{(\w+)\}", line)[1] for line in lines] == ["east", "west"]
 
 
-# ---- CSV ---------------------------------------------------------------------------------------
 def read_csv(shown):
     return list(csv.reader(io.StringIO("\n".join(shown.csv_lines), newline="")))
 
@@ -197,7 +195,6 @@ def test_a_frame_goes_before_the_cells():
     assert read_csv(table([Row("", "a", (1, 2))], data=frame)) == [["x"], ["0.1"], [""]]
 
 
-# ---- remarks -----------------------------------------------------------------------------------
 def test_missing_values_are_explained_once_per_reason():
     rows = [Row("", str(n), (Estimate(None, reason="no variance"), Estimate(0.1))) for n in range(3)]
     assert table(rows).remarks == ("Dash: no variance (3 of 6 cells).",)

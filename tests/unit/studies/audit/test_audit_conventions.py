@@ -99,7 +99,6 @@ def test_a_list_judged_in_full_has_the_figures_of_the_tools(name, printed):
     assert values(WHOLE, ())[name] == pytest.approx(float(printed), abs=10**-digits)
 
 
-# ---- the tools that are installed, on the same lists --------------------------------------------
 def documents(shown, others):
     """Return qrels and a run in which the list is the ranking."""
     names = [f"d{place}" for place in range(len(shown) + len(others))]
@@ -203,7 +202,6 @@ def test_rbp_of_trec_eval_is_scaled_by_the_best_judged_grade_as_worked_by_hand()
     assert values((0, 0), (0,))[name] == 0
 
 
-# ---- what a convention needs -----------------------------------------------------------------------
 def named(one):
     return pytest.param(one, id=one.measure.format_map(dict.fromkeys(FILLERS, "_")))
 
@@ -232,7 +230,6 @@ def test_each_quantity_has_one_convention_of_the_run_own_under_each_pool():
         assert sorted(own) == sorted(quantities)
 
 
-# ---- other scales -------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "scale", [AuditScale(3, 1, 1, 0.9), AuditScale(4, 3, 1, 0.5), AuditScale(10, 6, 4, 0.8)], ids=str
 )
@@ -279,7 +276,6 @@ def test_two_decimals_are_rounded_up_from_the_half():
     assert values((3, 4), ())["nDCG(dcg='exp-log2')@5, two decimals"] == pytest.approx(0.85)  # 0.8454
 
 
-# ---- grades as they are typed -------------------------------------------------------------------
 def test_grades_are_read_with_commas_or_blanks_and_a_dash_for_none():
     assert read_grades("--grades", "3,-, 4 0") == [3, None, 4, 0]
     assert read_grades("--others", "") == []
@@ -296,7 +292,6 @@ def test_a_grade_off_the_scale_is_refused():
         one_list((5, 1), (), 4)
 
 
-# ---- the page -----------------------------------------------------------------------------------
 PAGE = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
 
 

@@ -168,7 +168,6 @@ def test_intervals_hold_the_truth_in_most_worlds_where_the_judge_alone_never_doe
     assert ((found.judge[1] <= truth) & (truth <= found.judge[2])).mean() <= 0.05
 
 
-# ---- rankings -------------------------------------------------------------------------------------
 def judged(queries=60, people=25, *, missing=()):
     """Judgments of a model for all queries and of people for some, and two runs."""
     rng = np.random.default_rng(7)

@@ -107,7 +107,6 @@ def test_intervals_hold_the_weighted_mean_of_the_world_where_ignoring_the_plan_d
     assert np.mean(ignored) < 0.8
 
 
-# ---- queries, draws, cautions ---------------------------------------------------------------------
 def design(draws, ratios=None, weights=None):
     names = tuple(dict.fromkeys(draws))
     weights = weights or dict.fromkeys(names, 1 / len(names))

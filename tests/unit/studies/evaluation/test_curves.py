@@ -82,7 +82,6 @@ def test_the_printed_ndcg_is_ours_and_at_rank_15_that_of_rounded_averages():
     assert printed([MEAN_DCG[14] / MEAN_IDCG[14]], 2) == NDCG[14:]  # 3.3 / 8.7; unrounded it is 0.3736
 
 
-# ---- loops from the definitions ---------------------------------------------------------------
 @pytest.fixture(scope="module")
 def random_lists():
     """Return lists of 40 queries, of different lengths, and what they are made of."""

@@ -108,8 +108,6 @@ def test_more_users_than_are_kept_are_estimated_from_the_largest_digest():
     assert found.whole == (pytest.approx(300_000, rel=0.02), pytest.approx(100_000, rel=0.02))
 
 
-# ---- verdicts ------------------------------------------------------------------------------------
-
 UP, DOWN, NONE, TIGHT = (0.02, 0.01, 0.03), (-0.02, -0.03, -0.01), (0.001, -0.02, 0.022), (0.0, -0.002, 0.002)
 
 
@@ -153,9 +151,6 @@ def test_the_verdict_is_the_first_that_applies(users, offline, matched, kind, wo
 )
 def test_arms_are_judged_unequally_by_over_three_points_and_clearly(judged, unequal):
     assert is_unequal(Difference(*judged)) == unequal
-
-
-# ---- what is declared ----------------------------------------------------------------------------
 
 
 def test_tests_are_declared_in_texts_sections_and_dicts(tmp_path):

@@ -40,9 +40,6 @@ def world(seed, tests=24, metrics=2, relation=0.7):
     return users, relation * users[:, None] + 0.6 * rng.standard_normal((tests, metrics)), rng
 
 
-# ---- pairs in order -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_pairs_in_order_are_kendalls_tau_of_all_pairs(seed):
     users, values, _ = world(seed)
@@ -104,9 +101,6 @@ def test_a_test_more_often_is_no_more_evidence_if_it_is_of_one_idea():
     )
 
 
-# ---- which tests moved, and calls --------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_p_values_are_adjusted_as_statsmodels_adjusts_them(seed):
     p = np.random.default_rng(seed).random(40) ** 3
@@ -138,9 +132,6 @@ def test_a_test_without_an_error_counts_in_the_order_alone():
     assert (whole["moved"], row["moved"], row["in_order"]) == (24, 20, whole["in_order"])
     table = some.experiments().filter(kind="click")
     assert table["moved"].null_count() == table["p_adjusted"].null_count() == 4
-
-
-# ---- metrics compared --------------------------------------------------------------------------------
 
 
 def test_a_metric_is_compared_on_the_tests_that_both_have():
@@ -195,9 +186,6 @@ def test_tables_are_in_form_for_any_sheet():
         order = experiment_order(tests, "A", 0.05)
         assert order.columns == EXPERIMENT_ORDER.empty().columns
         assert tests.experiments().schema == EXPERIMENTS.empty().schema
-
-
-# ---- how many tests ----------------------------------------------------------------------------------
 
 
 def test_more_groups_detect_less_and_as_many_as_are_needed_detect_it():

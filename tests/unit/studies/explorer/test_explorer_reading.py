@@ -88,7 +88,6 @@ def test_what_an_address_does_not_know_is_the_first_of_its_kind():
     assert page.answer(run, "elsewhere", {}, PageQuestions()) is None
 
 
-# ---- queries of few users ---------------------------------------------------------------------
 def test_a_query_of_few_users_and_its_results_are_digests_and_others_are_not(tmp_path):
     heaviest = north().sort("n_sessions", descending=True)
     rare, other = heaviest["query"][0], next(q for q in heaviest["query"] if q != heaviest["query"][0])
@@ -207,7 +206,6 @@ def test_a_download_of_hostile_texts_starts_no_formula_and_keeps_every_row(tmp_p
     assert not [query for query in back["query"] if query.startswith(("=", "+", "-", "@"))]
 
 
-# ---- what cannot be shown ---------------------------------------------------------------------
 @pytest.mark.slow
 @pytest.mark.parametrize("name", page.NEEDED)
 def test_a_missing_table_is_named_and_a_broken_one_is_one_line(tmp_path, name):
@@ -241,7 +239,6 @@ def test_a_run_without_judged_configurations_has_nothing_to_choose(tmp_path):
     assert "No configuration of this run is judged in full" in shown(run)
 
 
-# ---- parts ------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_a_correlation_is_shown_with_its_interval_and_a_missing_one_with_its_reason(tmp_path):
     rows = table("correlations")

@@ -16,7 +16,7 @@ from clickassay.studies.labelling.sampling import (
     introspective,
     sampling_distribution,
 )
-from support.runs.enumerated import Query, distribution
+from support.runs.enumerated import distribution
 from support.runs.given_pools import pool_from, small_pools
 
 
@@ -132,13 +132,3 @@ def test_unknown_variants_shares_out_of_range_and_empty_budgets_are_refused():
     for budget in (0, -1, math.inf, math.nan):
         with pytest.raises(ActiveError, match="buys no label"):
             expected_error(pool, measure_moments(pool, "ERR"), pool.weights, budget)
-
-
-def test_the_oracle_of_distributions_is_the_case_worked_by_hand():
-    from fractions import Fraction as F
-
-    half, none = [F(1, 2), F(1, 2)], [F(1), F(0)]
-    given_ = [Query([row], [[0]], F(cost), F(weight)) for row, cost, weight in
-              ((half, 1, 2), (half, 4, 1), (none, 1, 1))]  # fmt: skip
-    pulls = np.array([0.5 * math.sqrt(34), 0.25 * math.sqrt(34 / 4), 0.25 * math.sqrt(18)])
-    assert distribution(given_, "DCG", "active") == pytest.approx(pulls / pulls.sum())

@@ -20,7 +20,6 @@ from clickassay.correlation.within.groups import all_markets, query_groups
 from support.runs.given_sample import sample_of
 
 
-# ---- noise ------------------------------------------------------------------------------------
 def random_sample(seed, names, *, clicks=2, editorial=2):
     """A sample of the named queries with 1 to 4 configurations each; values go with the query's name."""
     rng = np.random.default_rng(seed)
@@ -172,7 +171,6 @@ def test_all_markets_together_are_the_sum_over_their_queries_and_a_group_of_quer
     assert (of_groups.low != apart.low).all()
 
 
-# ---- users ------------------------------------------------------------------------------------
 def sessions_of(seed, names, *, folds=3):
     """Sessions (query, configuration, fold, click value); a fold's users click more or less everywhere."""
     rng = np.random.default_rng(seed)

@@ -48,7 +48,6 @@ def sections(report):
     return {section.name: section for section in report.sections}
 
 
-# ---- words ------------------------------------------------------------------------------------
 @pytest.mark.slow
 def test_the_title_says_what_changed_beyond_noise_and_the_lead_what_did_not(found, report):
     beyond = found.numbers.filter(status="beyond noise")
@@ -110,7 +109,6 @@ def test_settings_and_inputs_that_differ_stand_in_a_table(whole, tmp_path):
     assert (rows["persistence"].group, rows["persistence"].cells) == ("setting", ("changed", "0.8", "0.9"))
 
 
-# ---- numbers ----------------------------------------------------------------------------------
 def test_tables_have_every_number_of_the_comparison(found, report):
     tables = {table.name: table for section in report.sections for table in section.every_table}
     families = {
@@ -151,7 +149,6 @@ def test_changed_orders_of_metrics_are_listed(found, report):
     assert found.flips.height > 0
 
 
-# ---- the page ---------------------------------------------------------------------------------
 def test_the_page_is_well_formed_self_contained_and_links_to_its_own_parts(page, report):
     assert (page.open, page.wrong) == ([], [])
     assert len(page.ids) == len(set(page.ids))
@@ -211,7 +208,6 @@ def test_texts_of_runs_are_text_on_the_page(tmp_path):
     assert re.findall(r"(?i)<\s*(script|img|svg|style|iframe|b)\b", plain) == []
 
 
-# ---- written ----------------------------------------------------------------------------------
 def test_a_folder_has_the_page_its_twin_its_tables_and_how_it_was_made(report, tmp_path):
     page = write_comparison(report, tmp_path / "out", force=False)
     assert page == tmp_path / "out" / "report.html"

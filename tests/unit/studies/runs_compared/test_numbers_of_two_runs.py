@@ -176,7 +176,6 @@ def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
     )
 
 
-# ---- means ------------------------------------------------------------------------------------
 def test_means_are_those_over_sessions_and_families_are_adjusted_each_by_itself(halves, apart):
     rows = [pl.read_parquet(run / "configurations.parquet").filter(market="north") for run in halves]
     means = apart.numbers.filter(table="means", market="north")
@@ -213,7 +212,6 @@ def test_a_mean_that_rises_is_said_to_rise_although_its_correlation_falls(whole,
     assert "ERR with" not in told[0] + told[1].split(".")[0]
 
 
-# ---- what only one run has --------------------------------------------------------------------
 def drop_first(rows):
     return rows.filter(~at())
 
@@ -270,7 +268,6 @@ def test_another_depth_has_nothing_to_compare_with(whole, tmp_path):
     )
 
 
-# ---- which changes are findings ---------------------------------------------------------------
 def test_a_finding_is_a_change_above_the_threshold_and_where_asked_not_within_noise():
     rows = [  # change, status, is it a finding, and of changes beyond noise alone
         (-0.2, "beyond noise", True, True),

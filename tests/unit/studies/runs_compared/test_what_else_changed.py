@@ -14,7 +14,6 @@ from clickassay.studies.runs_compared.words import decision_sentence, headline
 from support.runs.given_runs import ONE, between, changed_info, changed_table, fingerprint
 
 
-# ---- order of metrics -------------------------------------------------------------------------
 def compared_pair(difference, p, pair=("DCG", "ERR")):
     """Set one comparison of the table; all others are not significant."""
 
@@ -100,7 +99,6 @@ def test_the_highest_correlation_may_be_a_baselines(whole, tmp_path):
     assert compare_runs(whole, other, replace(of_click, metrics=("AP",))).highest.is_empty()
 
 
-# ---- inputs, settings, versions, sizes --------------------------------------------------------
 def entries_after(whole, tmp_path, change):
     diff = compare_runs(whole, changed_info(whole, tmp_path / "other", change), ONE)
     return {(entry.kind, entry.name): entry for entry in diff.entries if entry.status != "same"}, diff

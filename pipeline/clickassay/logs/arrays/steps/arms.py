@@ -40,12 +40,15 @@ class _Known:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, arms: pl.DataFrame) -> Self:
-        named = rows.join(arms, on=["experiment", "variant"], how="left", maintain_order="left")
+        test = ["experiment", "variant"]
+        named = rows.select(test).unique()  # as texts, which `arms` has
+        own = named.cast(pl.String).join(arms, on=test, how="left", maintain_order="left")["arm"]
+        numbered = rows.join(named.with_columns(own), on=test, how="left", maintain_order="left")
         users = rows["user_id"]
-        keys = users.hash().to_numpy().view(np.int64) if users.dtype == pl.String else users.to_numpy()
-        order = np.argsort(keys, kind="stable")
-        columns = (named[name].to_numpy()[order] for name in ("arm", "since_ms", "until_ms"))
-        return cls(keys[order], *columns)
+        keys = users.hash().reinterpret(signed=True) if users.dtype == pl.String else users
+        order = keys.arg_sort()
+        columns = (keys, *(numbered[name] for name in ("arm", "since_ms", "until_ms")))
+        return cls(*(column.gather(order).to_numpy() for column in columns))
 
     def of_sessions(self, user: Rows, time: Rows) -> tuple[Rows, Rows]:
         """Return the places of sessions among those given, and their arms; a session may have several."""
@@ -87,10 +90,7 @@ class ArmFinder:
         return np.where(self._keys[at] == keys, self._order[at], NO_ARM)
 
     def of_sessions(self, searches: Searches, first: Rows) -> tuple[Rows, Rows]:
-        """Return the places of sessions that count, and their arms; a session may be in several tests.
-
-        first: the first searches of the sessions.
-        """
+        """Return places and arms of sessions that count, by first searches; one may be in several tests."""
         user, time = searches.user.take(first), searches.time.take(first)
         if searches.arm is None:
             row, arm = self._assigned.of_sessions(user, time)
@@ -114,8 +114,6 @@ class ArmFinder:
 
 
 class _Users:
-    """The users of arms, each once."""
-
     def __init__(self, arms: int) -> None:
         self._key = np.zeros(0, np.int64)  # sorted
         self._digest = np.zeros(0, np.uint64)
@@ -215,7 +213,6 @@ def added_outcomes(parts: Sequence[pl.DataFrame], *key: str) -> pl.DataFrame:
 
 
 def _by_arm(arms: Rows) -> Iterator[tuple[int, Rows]]:
-    """Yield each arm, and the places that have it."""
     order, ends = order_of_parts(arms, int(arms.max(initial=-1)) + 1)
     for arm, (begin, end) in enumerate(pairwise([0, *ends.tolist()])):
         if end > begin:

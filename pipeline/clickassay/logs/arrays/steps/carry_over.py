@@ -6,17 +6,8 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.numbering import Rows
+from clickassay.logs.arrays import columns
 from clickassay.logs.arrays.actions import Actions
-from clickassay.logs.arrays.columns import (
-    NO_PLACE,
-    NOT_GIVEN,
-    UNKNOWN,
-    Clicks,
-    ReadClicks,
-    Searches,
-    distinct,
-    is_in,
-)
 from clickassay.logs.arrays.shown import LogTexts
 from clickassay.logs.arrays.steps.teams import NO_DRAFT, Drafts
 from clickassay.patterns.digests import id_digests
@@ -26,18 +17,17 @@ from clickassay.patterns.digests import id_digests
 class CarryOver:
     """Searches of open visits, their clicks, and clicks whose search may still come, as numbers."""
 
-    searches: Searches
-    clicks: ReadClicks
+    searches: columns.Searches
+    clicks: columns.ReadClicks
 
 
 def searches_as_read(
-    searches: Searches, shown: LogTexts, arms: pl.DataFrame | None = None, drafts: Drafts | None = None
+    searches: columns.Searches,
+    shown: LogTexts,
+    arms: pl.DataFrame | None = None,
+    drafts: Drafts | None = None,
 ) -> pl.DataFrame:
-    """Return searches as rows of their input, sorted.
-
-    arms: experiment and variant of the arms that they may name.
-    drafts: experiment and teams likewise.
-    """
+    """Return searches as rows of their input, sorted, with what `arms` and `drafts` hold of them."""
     frame = shown.rows(searches)
     rows = frame.select(
         ids_as_read(searches.id, searches.id_text).alias("search_id"),
@@ -64,13 +54,13 @@ def searches_as_read(
     return rows.sort("timestamp", "search_id", "user_id", "page")
 
 
-def clicks_as_read(read: ReadClicks, shown: LogTexts, actions: Actions | None = None) -> pl.DataFrame:
+def clicks_as_read(read: columns.ReadClicks, shown: LogTexts, actions: Actions | None = None) -> pl.DataFrame:
     """Return clicks as rows of their input, sorted; with their actions where there are others than clicks."""
     clicks = read.clicks
     texts = pl.concat([shown.urls.texts, read.unknown, pl.Series([None], dtype=pl.String)])
     known = shown.urls.normal.count
-    at = np.where(clicks.url >= 0, clicks.url, known + UNKNOWN - clicks.url.astype(np.int64))
-    at[clicks.url == UNKNOWN + 1] = len(texts) - 1
+    at = np.where(clicks.url >= 0, clicks.url, known + columns.UNKNOWN - clicks.url.astype(np.int64))
+    at[clicks.url == columns.UNKNOWN + 1] = len(texts) - 1
     rows = pl.DataFrame(
         {
             "search_id": ids_as_read(clicks.id, clicks.id_text),
@@ -83,10 +73,11 @@ def clicks_as_read(read: ReadClicks, shown: LogTexts, actions: Actions | None = 
     if actions is not None and clicks.action is not None and clicks.dwell is not None:
         dwell = pl.Series(clicks.dwell)
         rows = rows.with_columns(
-            action=actions.texts.gather(clicks.action), dwell_seconds=dwell.set(dwell == NOT_GIVEN, None)
+            action=actions.texts.gather(clicks.action),
+            dwell_seconds=dwell.set(dwell == columns.NOT_GIVEN, None),
         )
         order += ["action", "dwell_seconds"]
-    position = pl.when(pl.col("position") != NO_PLACE).then("position")
+    position = pl.when(pl.col("position") != columns.NO_PLACE).then("position")
     return rows.with_columns(position).sort(order)
 
 
@@ -95,23 +86,23 @@ def ids_as_read(ids: Rows, texts: pl.Series | None) -> pl.Series:
     return pl.Series(ids) if texts is None else texts
 
 
-def orphan_clicks(orphans: Clicks, open_ms: int) -> pl.DataFrame:
+def orphan_clicks(orphans: columns.Clicks, open_ms: int) -> pl.DataFrame:
     """Return search_id, is_open (the search may still come) and clicks of clicks without a search."""
     ids = ids_as_read(orphans.id, orphans.id_text)
     table = pl.DataFrame({"search_id": ids, "is_open": orphans.time >= open_ms})
     return table.group_by("search_id", "is_open").agg(pl.len().cast(pl.Int64).alias("clicks"))
 
 
-def new_search_ids(searches: Searches) -> pl.Series:
+def new_search_ids(searches: columns.Searches) -> pl.Series:
     """Return the digests of search ids that no earlier batch has read, sorted, each once."""
     new = ~searches.carried
     carried = searches.take(np.flatnonzero(searches.carried))
     known = set(zip(carried.id.tolist(), carried.user.tolist(), carried.time.tolist(), strict=True))
-    again = np.flatnonzero(new & is_in(searches.id, distinct(carried.id)))
+    again = np.flatnonzero(new & columns.is_in(searches.id, columns.distinct(carried.id)))
     for row in again:
         key = int(searches.id[row]), int(searches.user[row]), int(searches.time[row])
         new[row] = key not in known
     rows = np.flatnonzero(new)
     texts = searches.id_text
     ids = searches.id[rows] if texts is None else id_digests(texts.gather(rows))
-    return pl.Series("id", distinct(ids))
+    return pl.Series("id", columns.distinct(ids))

@@ -36,10 +36,7 @@ SEARCH_FAULTS = (
 
 
 def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
-    """Return for each search 0 if it is usable, else the place of the reason from 1; None if all are.
-
-    Times from `end_ms` on are too late.
-    """
+    """Return 0 for usable searches (before `end_ms`), else the reason's place from 1; None if all are."""
     times = rows["timestamp"]
     too_long = rows["query"].str.len_bytes() > MOST_BYTES
     empty, with_null = [], []
@@ -67,10 +64,7 @@ def faults_of_searches(rows: pl.DataFrame, end_ms: int) -> Codes | None:
 
 
 def first_faults(height: int, faults: tuple[str, ...], by_fault: Mapping[str, Flags | None]) -> Codes | None:
-    """Return the place, from 1, of the first fault of each row; 0 where it has none; None if no row has one.
-
-    by_fault: by fault the rows that have it, or None.
-    """
+    """Return the place from 1 of each row's first fault, 0 = none; None if no row has one."""
     codes = None
     for place, fault in reversed(list(enumerate(faults, 1))):
         concerned = by_fault.get(fault)
@@ -106,11 +100,8 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
 def counted_once(searches: Searches, again: Rows, shown: "LogTexts", drafts: "Drafts | None") -> Flags:
     """Return which searches count: of several deliveries (equal id, user and time) the first by content.
 
-    The content is market, query and results in normal form, then the page, results as read, the rankers
-    that it names, the arm of an A/B test, and the query as read.
-
-    again: ids that several searches of the log have.
-    drafts: the rankers that searches may name.
+    That is market, query and results in normal form, page, results as read, rankers that it names (of
+    `drafts`), arm, query as read. `again`: ids that several searches of the log have.
     """
     counts = np.ones(len(searches), bool)
     rows = among(searches.id.view(np.uint64), again.view(np.uint64))

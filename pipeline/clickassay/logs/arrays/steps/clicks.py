@@ -40,8 +40,7 @@ _FIRST_BIT = np.array([0, *(9 - byte.bit_length() for byte in range(1, 256))], n
 class ClickReader:
     """Reads clicks as numbers.
 
-    urls: the URLs that lists show.
-    by_url: whether clicks name a URL, or else a position.
+    urls, by_url: the URLs that lists show; whether clicks name a URL, or else a position.
     end_ms: the first time that is too late for a click.
     actions: the actions met; None where every row is a click.
     """
@@ -185,11 +184,7 @@ class AttributedClicks:
 def attributed_clicks(
     clicks: Clicks, row: Small, searches: Searches, shown: LogTexts, idle_ms: int, *, by_url: bool
 ) -> AttributedClicks:
-    """Place clicks on the lists of their searches.
-
-    row: of the search of each click.
-    idle_ms: a click belongs to its search if it lies within so many ms of it.
-    """
+    """Place clicks on the lists of their searches, in rows `row`, if within `idle_ms` after them."""
     in_time = np.abs(clicks.time - searches.time.take(row)) <= idle_ms
     click = np.flatnonzero(in_time)
     search = row.take(click)

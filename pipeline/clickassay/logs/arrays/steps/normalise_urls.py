@@ -34,10 +34,7 @@ class Texts:
 
 
 class Urls:
-    """The URLs shown so far: their texts as they were read, numbered, and their normal forms.
-
-    normalise: whether URLs are normalised; if not, each is its own normal form.
-    """
+    """The URLs shown so far, numbered as read; each is its own normal form unless `normalise`."""
 
     def __init__(self, *, normalise: bool) -> None:
         self._normalise = normalise
@@ -89,10 +86,7 @@ class Urls:
         self._numbers.add_new(keys, keep)
 
     def known_by_normal_form(self, texts: pl.Series) -> Small:
-        """Return the number of each URL that no list shows as it was read, but in its normal form.
-
-        `NO_URL` for all others.
-        """
+        """Return the number of each URL that lists show in its normal form only; `NO_URL` for others."""
         numbers = np.full(len(texts), NO_URL, np.int32)
         rows = _may_be_unnormalised(texts) if self._normalise else np.zeros(0, np.int64)
         if len(rows):

@@ -15,10 +15,7 @@ Found = dict[str, tuple[pl.DataFrame, Rows, Small]]
 
 
 class GivenOutcomes:
-    """Outcomes by search id: names, and ids, values and rows of each.
-
-    rows: as `logs.outcomes.Outcomes` has them.
-    """
+    """Outcomes by search id: names; ids, values and rows (as in `logs.outcomes.Outcomes`) of each."""
 
     def __init__(self, rows: pl.DataFrame) -> None:
         is_text = rows.schema["search_id"] == pl.String

@@ -20,9 +20,8 @@ _MONDAY = 4
 
 
 class PatternCounts:
-    """Adds up sessions by list, first or later page, fold and click mask, and the buckets of users by query.
+    """Adds up sessions by list, first or later page, fold and click mask, and users' buckets by query.
 
-    shown: the texts read so far.
     arms, teams: counts by arm of A/B tests, and by interleaved rankers; None if there are none.
     """
 

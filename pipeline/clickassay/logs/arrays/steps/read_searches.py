@@ -27,12 +27,10 @@ _LIST, _LEFT_OUT = 2, 4
 
 
 class SearchReader:
-    """Reads searches as numbers.
+    """Reads searches as numbers, and adds new queries, lists and URLs to `shown`.
 
-    shown: what was read so far; new queries, lists and URLs are added.
-    folds: folds of users.
     end_ms: the first time that is too late for a search.
-    parts: how many parts the users are cut into; a power of two, at most 64.
+    parts: into how many users are cut; a power of two, at most 64.
     arms: says which arms of A/B tests there are; None if there are none.
     drafts: where rankers that searches name are numbered; None if none does.
     """

@@ -33,11 +33,8 @@ def ambiguous_ids(
 ) -> AmbiguousIds:
     """Find the ambiguous ids of a log, which a batch alone cannot know.
 
-    before: ids that were found ambiguous in earlier parts of the log.
-    carried: searches of earlier parts that may be delivered again.
-    end_ms: the first time that is too late for a search.
-
-    Raises EngineError if two search ids share a fingerprint.
+    before, carried: ids ambiguous in earlier parts; searches of these that may be delivered again.
+    end_ms: the first time that is too late. Raises EngineError if two ids share a fingerprint.
     """
     repeated = repeated_ids(searches)
     if carried is not None and carried.height:
@@ -61,10 +58,7 @@ def ambiguous_ids(
 
 
 def repeated_ids(searches: pl.LazyFrame) -> Rows:
-    """Return the fingerprints of search ids that more than one row has (nulls aside).
-
-    Ascending ids, or blocks of them that do not overlap, are recognised without sorting anything.
-    """
+    """Return fingerprints of ids of several rows; ascending ids, or blocks of them, need no sorting."""
     ids = searches.select(_fingerprint(searches).alias("id")).drop_nulls()
     rows = int(searches.select(pl.len()).collect().item())
     if rows > _AT_ONCE and _ascending(ids):
@@ -108,11 +102,7 @@ def _ascending(ids: pl.LazyFrame) -> bool:
 
 
 def usable_ids(searches: pl.LazyFrame, wanted: pl.Series, rejected: pl.Series) -> pl.Series:
-    """Return the wanted search ids that a usable search has.
-
-    wanted: distinct ids, as they are read.
-    rejected: the search_id of each search that is unusable.
-    """
+    """Return the wanted ids, distinct and as read, that a search has which is not `rejected`."""
     present = _with_ids(searches.select("search_id"), _fingerprints(wanted))["search_id"].value_counts()
     unusable = rejected.drop_nulls().value_counts(name="unusable")
     both = present.join(unusable, on="search_id", how="left")

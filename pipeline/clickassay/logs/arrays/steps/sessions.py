@@ -43,10 +43,7 @@ class Formed:
 def sessions(
     searches: Searches, counts: Flags, formed: Visits, placed: AttributedClicks, shown: LogTexts
 ) -> Sessions:
-    """Form the sessions of a batch.
-
-    placed: the clicks in time, on the lists of their own searches.
-    """
+    """Form the sessions of a batch; `placed` are the clicks in time on the lists of their own searches."""
     height = len(searches)
     first_of = np.arange(height, dtype=np.int32)
     rows, visit = formed.repeats, formed.visit[formed.repeats]

@@ -39,11 +39,9 @@ def searches_before_clicks(searches: Searches, clicks: Clicks, placed: Attribute
 
 
 def satisfied_clicks(formed: Formed, settings: Settings, *, by_url: bool) -> tuple[Flags, Flags, Counts]:
-    """Return which of the clicks in time are satisfied, and which of these nothing follows; and the counts.
+    """Return the clicks in time that are satisfied, those of them that nothing follows, and funnel counts.
 
-    The counts are of what decided it, for the funnel.
-
-    formed: with visits at least of the users of `searches_before_clicks`; of all where they are per query.
+    formed: with visits at least of users of `searches_before_clicks`; of all where they are per query.
     """
     read, placed = formed.read, formed.placed
     clicked = read.clicks.time.take(placed.click)
@@ -115,10 +113,7 @@ def _until_next_of_users(formed: Formed, clicked: Rows, idle_ms: int) -> tuple[R
 def _packed(
     users: Keys, bits: int, time: Rows, clicked: Rows, search: Small, idle_ms: int
 ) -> tuple[Keys, Keys] | None:
-    """Return (user, time) as one number of each search and click; None if it has too many bits.
-
-    Numbers of different users are further apart than the idle limit.
-    """
+    """Return (user, time) as numbers, users apart by the idle limit; None if it has too many bits."""
     low = int(min(time.min(), clicked.min())) if len(time) and len(clicked) else 0
     high = max(int(time.max(initial=low)), int(clicked.max(initial=low)))
     time_bits = (high - low + idle_ms + 1).bit_length()
@@ -143,9 +138,7 @@ def _counted_on(users: Keys, time: Rows, clicked: Rows, search: Small, idle_ms: 
 
 
 def _until_next(of_searches: Keys, of_clicks: Keys, bits: int | None = None) -> tuple[Rows, Keys]:
-    """Return the distance from the key of each click to the next larger one, and all keys in order.
-
-    It is 0 if there is none, or, with `bits`, if the keys differ above so many.
+    """Return distances from clicks to the next larger key (0 = none, or beyond `bits`), and the sorted keys.
 
     To sort rows and look at the neighbour takes a fifth of the time of looking each click up.
     """
@@ -167,10 +160,7 @@ def _until_next(of_searches: Keys, of_clicks: Keys, bits: int | None = None) -> 
 
 
 def _in_visits(time: Rows, clicked: Rows, search: Small, visit: Small) -> tuple[Keys, Keys, int]:
-    """Return (visit, time) as one number for each search and click, and the bits of the time.
-
-    Times count from the first event of their visit: so they are small.
-    """
+    """Return (visit, time from its start: small) of searches and clicks, and the bits of the time."""
     start = np.full(int(visit.max(initial=0)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(start, visit, time)
     of_click = visit.take(search)

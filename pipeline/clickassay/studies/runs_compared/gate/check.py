@@ -22,17 +22,8 @@ from clickassay.correlation.uncertainty.intervals import HEAVY_TAIL, MIN_QUERIES
 from clickassay.findings.run import Run, largest_samples, run_at
 from clickassay.health.checks import OK, fired
 from clickassay.report.tables import caution_reason
+from clickassay.studies.runs_compared.gate import quantities
 from clickassay.studies.runs_compared.gate.grammar import HEALTH, OF_TEST, Limit, NotWorse, Rule, RunState
-from clickassay.studies.runs_compared.gate.quantities import (
-    CORRELATION,
-    OF_TESTS,
-    WITHIN_QUERIES,
-    RunQuantity,
-    click_metric,
-    editorial_metric,
-    read_quantity,
-    rows_of_test,
-)
 from clickassay.studies.runs_compared.numbers import (
     BEYOND,
     FEW_FOLDS,
@@ -68,7 +59,7 @@ class Outcome:
     reason: str  # Why it has its state, in words.
     sample: SampleKey | None = None  # What it is about; None for the health of the log.
     # The number that it is about: of `not worse than` the change that counts most against it.
-    found: RunQuantity = field(default_factory=lambda: RunQuantity(None))
+    found: quantities.RunQuantity = field(default_factory=lambda: quantities.RunQuantity(None))
     # comparison, limit: The sign and the number on its right; None where it has none.
     comparison: str | None = None
     limit: float | None = None
@@ -100,20 +91,16 @@ class Outcome:
 
 
 def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
-    """Compare one sample of a run with the same sample of another run.
-
-    Raises SettingsError if the other run is the same, or has nothing of what is compared: the rule would hold
-    whatever happens; ReportError if it is no run.
-    """
+    """Compare a sample of two runs; SettingsError if nothing is compared, as the rule would always hold."""
     if run.folder != Path() and rule.run.resolve() == run.folder.resolve():
         raise SettingsError(f"{rule.run} is the run itself; name another run")
     before = read_for_comparison(rule.run)
     if not key.rows(before.tables[STATISTICS.name])["n_sessions"].sum():
         raise SettingsError(f"{rule.run} has no sessions of {key.label} to compare with; name another run")
     columns = before.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
-    clicks = {name: found for name in rule.names if (found := click_metric(name)) is not None}
+    clicks = {name: found for name in rule.names if (found := quantities.click_metric(name)) is not None}
     metrics = [
-        editorial_metric(name, columns, before.settings, before.called)
+        quantities.editorial_metric(name, columns, before.settings, before.called)
         for name in rule.names
         if name not in clicks
     ]
@@ -125,10 +112,7 @@ def not_worse(run: Run, rule: NotWorse, key: SampleKey) -> Outcome:
 
 
 def judged(numbers: pl.DataFrame, rule: NotWorse, key: SampleKey) -> Outcome:
-    """Return the outcome of a rule, given the rows of `compare_numbers`.
-
-    Where nothing fell beyond noise, it is open if too few folds of users may be why.
-    """
+    """Return a rule's outcome by rows of `compare_numbers`; open if only too few folds show no fall."""
     told = pl.when(pl.col("p_adjusted") < rule.alpha).then(pl.lit(BEYOND)).otherwise(pl.lit(WITHIN))
     is_tested = pl.col("status").is_in([BEYOND, WITHIN])
     numbers = numbers.with_columns(status=pl.when(is_tested).then(told).otherwise("status"))
@@ -162,11 +146,11 @@ def _first_words(rows: pl.DataFrame) -> str:
     return change_words(rows.row(0, named=True))
 
 
-def _found(rows: pl.DataFrame) -> RunQuantity:
+def _found(rows: pl.DataFrame) -> quantities.RunQuantity:
     if rows.is_empty():
-        return RunQuantity(None)
+        return quantities.RunQuantity(None)
     row: Mapping[str, Any] = rows.row(0, named=True)
-    return RunQuantity(row["change"], row["ci_low"], row["ci_high"], row["caution"], row["reason"])
+    return quantities.RunQuantity(row["change"], row["ci_low"], row["ci_high"], row["caution"], row["reason"])
 
 
 DEFAULT_RULES = ('health != "finding"', f"queries >= {MIN_QUERIES}")
@@ -176,14 +160,10 @@ DEFAULT_RULES = ('health != "finding"', f"queries >= {MIN_QUERIES}")
 def check_run(
     place: Run | Path, rules: Sequence[Rule], choice: SampleChoice = ANY_SAMPLE
 ) -> tuple[Outcome, ...]:
-    """Check rules against a finished run.
+    """Check rules, as `grammar.parse_rules` returns them, against a finished run, or its folder.
 
-    place: the run, or its folder.
-    rules: the rules, as `grammar.parse_rules` returns them.
     choice: the sample of rules that do not name one; open parts are as in the report's headline.
-
-    Raises ReportError if a folder is no run, or a table of it is missing or broken; SettingsError if a rule
-    names what the run does not have.
+    Raises ReportError if a folder or table is broken; SettingsError if a rule names what is not there.
     """
     run = run_at(place)
     return tuple(_outcome(run, rule, choice) for rule in rules)
@@ -214,7 +194,7 @@ def _of_run(run: Run, rule: RunState) -> Outcome:
 
 def _of_verdict(run: Run, rule: RunState, choice: SampleChoice) -> Outcome:
     """Return the outcome of a rule that the treatments of a test must all keep."""
-    rows = rows_of_test(run, rule.test, rule.judge or choice.judge).filter(kind="editorial")
+    rows = quantities.rows_of_test(run, rule.test, rule.judge or choice.judge).filter(kind="editorial")
     known = rows.filter(pl.col("verdict").is_not_null())
     told = known["verdict"].unique().sort().to_list()
     arms = rows.unique(["experiment", "variant", "kind_of_test"]).height
@@ -242,26 +222,26 @@ def _of_number(run: Run, rule: Limit | NotWorse, choice: SampleChoice) -> Outcom
     if isinstance(rule, NotWorse):
         return not_worse(run, rule, key)
     together = replace(key, market=EVERY)
-    if wanted.market is None and rule.quantity in WITHIN_QUERIES and together in run.places:
+    if wanted.market is None and rule.quantity in quantities.WITHIN_QUERIES and together in run.places:
         key = together
-    of_tests = rule.quantity in OF_TESTS
+    of_tests = rule.quantity in quantities.OF_TESTS
     if of_tests and rule.place != SampleChoice():
         raise SettingsError("tests belong to no sample; remove what follows `for`")
-    quantity = read_quantity(rule.quantity, run, key, rule.names)
+    quantity = quantities.read_quantity(rule.quantity, run, key, rule.names)
     state = limit_state(rule.quantity, quantity, rule.comparison, rule.limit)
     plain = state_of(quantity, rule.comparison, rule.limit)
     reason = _reason(quantity, state, rule) if state == plain else _UNCERTAIN
     return Outcome(rule.text, state, reason, None if of_tests else key, quantity, rule.comparison, rule.limit)
 
 
-def limit_state(name: str, quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
+def limit_state(name: str, quantity: quantities.RunQuantity, comparison: str, limit: float) -> RuleState:
     """Return the state of a rule about a quantity: as `state_of`, but for the tails of a correlation.
 
     Where its sessions are heavy-tailed, it is broken only if an interval that goes `STRETCH` times as far out
     breaks it as well.
     """
     state = state_of(quantity, comparison, limit)
-    is_uncertain = name == CORRELATION and HEAVY_TAIL in (quantity.caution or "")
+    is_uncertain = name == quantities.CORRELATION and HEAVY_TAIL in (quantity.caution or "")
     if state != RuleState.BROKEN or not is_uncertain:
         return state
     value, low, high = (
@@ -281,12 +261,8 @@ _UNCERTAIN = (
 )
 
 
-def state_of(quantity: RunQuantity, comparison: str, limit: float) -> RuleState:
-    """Return the state of a rule about a number: it is broken only if every value of its interval breaks it.
-
-    quantity: the number; an exact one is its own interval.
-    comparison, limit: one of `grammar.COMPARISONS`, and what the number is compared with.
-    """
+def state_of(quantity: quantities.RunQuantity, comparison: str, limit: float) -> RuleState:
+    """Return the state of a rule on a number: broken only if its whole interval breaks `limit`."""
     ends = [_KEEPS[comparison](end, limit) for end in quantity.ends]
     if not ends:
         return RuleState.UNDECIDED
@@ -300,7 +276,7 @@ _KEEPS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 )
 
 
-def _reason(quantity: RunQuantity, state: RuleState, rule: Limit) -> str:
+def _reason(quantity: quantities.RunQuantity, state: RuleState, rule: Limit) -> str:
     if quantity.value is None:
         return f"no value: {quantity.reason}"
     if not quantity.ends:

@@ -94,10 +94,7 @@ Rule = Limit | RunState | NotWorse
 
 
 def parse_rules(texts: Sequence[str]) -> tuple[Rule, ...]:
-    """Read rules, each once.
-
-    Raises SettingsError if one is no rule; the message says what was found in which, and what was expected.
-    """
+    """Read rules, each once; SettingsError if one is none, with what was found and expected."""
     return tuple(parse_rule(text) for text in dict.fromkeys(texts))
 
 
@@ -203,10 +200,7 @@ EXAMPLE = 'rules = ["coverage >= 0.8", "correlation(ERR, MeanRR) >= 0.3"]'
 
 
 def read_rules_file(file: Path) -> tuple[str, ...]:
-    """Return the texts of a file's rules: TOML with the one list ``rules``.
-
-    Raises SettingsError if the file cannot be read, or is not of the form of `EXAMPLE`.
-    """
+    """Return rules of a TOML file with a list ``rules``; SettingsError if it is not like `EXAMPLE`."""
     try:
         document = read_toml(file)
     except OSError as error:

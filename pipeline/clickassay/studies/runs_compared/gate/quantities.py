@@ -80,10 +80,7 @@ class Quantity:
 
 
 def click_metric(name: str) -> str | None:
-    """Return the click metric of this name; None if there is none.
-
-    Raises SettingsError if it is IPS, which compares nothing.
-    """
+    """Return the click metric of this name, or None; SettingsError if it is IPS, which compares nothing."""
     refuse_ips(name.upper())
     if signal_of(name) is not None:
         return click_metric_named(name)
@@ -100,12 +97,8 @@ def _required_click_metric(name: str) -> str:
 def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run: str) -> str:
     """Return the column of a run that is the metric of this name: ``map`` may be ``AP(rel=1)``.
 
-    name: the name, as everywhere in the grammar of `clickassay.metrics.names`.
-    columns: the names of the run's offline metrics.
-    settings: settings of the run: they give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
-    run: what messages call it.
-
-    Raises SettingsError if there is no such metric, or the run does not have it.
+    settings: those of the run give what a name leaves open, so that ``AP(rel=3)`` is ``AP`` there.
+    Raises SettingsError if there is no such metric, or the run, as messages call it, does not have it.
     """
     if name.strip() in columns:  # also a score that users brought
         return name.strip()
@@ -126,15 +119,9 @@ def editorial_metric(name: str, columns: Sequence[str], settings: Settings, run:
     )
 
 
-# ---- sizes --------------------------------------------------------------------------------------------
-
-
 def _size(run: Run, key: SampleKey, names: tuple[str, ...], *, column: str) -> RunQuantity:  # noqa: ARG001
     rows = key.rows(run.tables[STATISTICS.name])
     return RunQuantity(float(rows[column][0]), is_exact=True)
-
-
-# ---- means and correlations ---------------------------------------------------------------------------
 
 
 def _editorial(run: Run, name: str) -> str:
