@@ -18,7 +18,7 @@ from clickassay.logs.arrays.columns import (
     is_in,
 )
 from clickassay.logs.arrays.shown import LogTexts
-from clickassay.logs.arrays.steps.teams import NO_DRAFT, Drafts
+from clickassay.logs.arrays.steps.teams import NO_DRAFT, NumberedDrafts
 from clickassay.patterns.digests import id_digests
 
 
@@ -31,7 +31,10 @@ class CarryOver:
 
 
 def searches_as_read(
-    searches: Searches, shown: LogTexts, arms: pl.DataFrame | None = None, drafts: Drafts | None = None
+    searches: Searches,
+    shown: LogTexts,
+    arms: pl.DataFrame | None = None,
+    drafts: NumberedDrafts | None = None,
 ) -> pl.DataFrame:
     """Return searches as rows of their input, sorted.
 
