@@ -219,6 +219,7 @@ ORDERED_STEPS = {
     "steps/7_patterns/result_shown": "written in this order: same rows, same bytes",
     "steps/9_outcomes/result_outcomes": "written in this order: same rows, same bytes",
     "steps/9_tests/result_arm_patterns": "sorted here in half the time of a sort of the frame",
+    "steps/9_tests/result_interleaved": "likewise",
     "steps/8_carry_over/carry_over_events": "written in this order into a store: same rows, same bytes",
     "steps/0_search_ids/carry_over_ambiguous_ids": "written in this order into a store: same ids, same bytes",
     "steps/8_carry_over/carry_over_clicks": "written in this order into a store: same rows, same bytes",

@@ -122,13 +122,15 @@ NO_TESTS = PlanOfTests()
 def planned_tests(plan: PlanOfTests, rng: np.random.Generator) -> tuple[PlantedTest, ...]:
     """Draw the tests of a plan.
 
-    Raises SimulationError if a number is out of its range, or the relation is unknown.
+    Raises SimulationError if a number is out of its range, the relation is unknown, or it is of no test.
     """
     for name, value in (("experiments", plan.experiments), ("interleaved", plan.interleaved)):
         if not 0 <= value <= MOST_TESTS:
             raise SimulationError(f"{name} is {value}; it must be between 0 and {MOST_TESTS}")
     if plan.relation not in RELATIONS:
         raise SimulationError(f"tests {plan.relation!r} are unknown; choose {listed(RELATIONS, 'or')}")
+    if plan.relation != RELATIONS[0] and not plan.experiments + plan.interleaved:
+        raise SimulationError(f"tests are {plan.relation}, but there are none; give --experiments N")
     kinds = ((False, plan.experiments, TRAPS, "ab"), (True, plan.interleaved, TRAPS_OF_DRAFTS, "mixed"))
     planned = []
     for is_interleaved, number, traps, called in kinds:

@@ -27,7 +27,7 @@ from clickassay.logs.arrays.steps.outcomes import GivenOutcomes
 from clickassay.logs.arrays.steps.patterns import PatternCounts
 from clickassay.logs.arrays.steps.read_searches import SearchReader
 from clickassay.logs.arrays.steps.search_ids import AmbiguousIds
-from clickassay.logs.arrays.steps.teams import Drafts, TeamCounts
+from clickassay.logs.arrays.steps.teams import NumberedDrafts, TeamCounts
 from clickassay.logs.arrays.table import pattern_table
 from clickassay.logs.arrays.workers import Workers
 from clickassay.logs.assignments import Assignments
@@ -76,7 +76,7 @@ class ArraySessioniser:
         assignments: Assignments | None = None,
     ) -> None:
         self.arms = None if assignments is None else ArmFinder(assignments)
-        self.drafts = Drafts(settings.tests) if has_teams else None
+        self.drafts = NumberedDrafts(settings.tests) if has_teams else None
         self._settings, self._workers, self._ids, self._parts = settings, workers, ids, parts
         urls = Urls(normalise=settings.normalise_urls)
         self.shown = LogTexts(Queries(judged_queries), ShownLists(settings.stored_depth), urls)

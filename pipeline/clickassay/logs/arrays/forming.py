@@ -26,7 +26,7 @@ from clickassay.logs.arrays.steps.patterns import PatternCounts
 from clickassay.logs.arrays.steps.search_ids import AmbiguousIds
 from clickassay.logs.arrays.steps.sessions import Formed, placed_in_sessions, sessions
 from clickassay.logs.arrays.steps.signals import satisfied_clicks, searches_before_clicks
-from clickassay.logs.arrays.steps.teams import Drafts, drafts_of_sessions
+from clickassay.logs.arrays.steps.teams import NumberedDrafts, drafts_of_sessions
 from clickassay.logs.arrays.steps.visits import VisitLimits, Visits, visits
 from clickassay.patterns.funnel import TeamRow
 
@@ -89,7 +89,7 @@ class Forming:
         by_url: bool,
         actions: Actions | None,
         outcomes: GivenOutcomes | None,
-        drafts: Drafts | None,
+        drafts: NumberedDrafts | None,
     ) -> None:
         self._settings, self._shown, self._ids, self._clicks = settings, shown, ids, clicks
         self._by_url, self._actions, self._outcomes, self._drafts = by_url, actions, outcomes, drafts

@@ -198,6 +198,7 @@ def test_the_command_that_is_printed_makes_the_run(tmp_path):
         (["--experiments", -1], "experiments is -1; it must be between 0 and 1000"),
         (["--interleaved", 1001], "interleaved is 1001; it must be between 0 and 1000"),
         (["--experiments", 1, "--tests", "none"], "choose related, unrelated or gated"),
+        (["--tests", "gated"], "tests are gated, but there are none; give --experiments N"),
         (["--experiments", 1, "--n-queries", 1], "n_queries is 1; tests need 2 or more"),
     ],
 )

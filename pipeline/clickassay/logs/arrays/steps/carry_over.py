@@ -9,7 +9,7 @@ from clickassay.core.numbering import Rows
 from clickassay.logs.arrays import columns
 from clickassay.logs.arrays.actions import Actions
 from clickassay.logs.arrays.shown import LogTexts
-from clickassay.logs.arrays.steps.teams import NO_DRAFT, Drafts
+from clickassay.logs.arrays.steps.teams import NO_DRAFT, NumberedDrafts
 from clickassay.patterns.digests import id_digests
 
 
@@ -25,7 +25,7 @@ def searches_as_read(
     searches: columns.Searches,
     shown: LogTexts,
     arms: pl.DataFrame | None = None,
-    drafts: Drafts | None = None,
+    drafts: NumberedDrafts | None = None,
 ) -> pl.DataFrame:
     """Return searches as rows of their input, sorted, with what `arms` and `drafts` hold of them."""
     frame = shown.rows(searches)

@@ -24,7 +24,7 @@ from clickassay.patterns.sums import order_of
 
 if TYPE_CHECKING:
     from clickassay.logs.arrays.shown import LogTexts
-    from clickassay.logs.arrays.steps.teams import Drafts
+    from clickassay.logs.arrays.steps.teams import NumberedDrafts
 
 Codes = NDArray[np.uint8]
 
@@ -97,7 +97,9 @@ def out_of_range(times: pl.Series, end_ms: int) -> Flags | None:
     return (numbers < FIRST_MS) | (numbers >= end_ms)
 
 
-def counted_once(searches: Searches, again: Rows, shown: "LogTexts", drafts: "Drafts | None") -> Flags:
+def counted_once(
+    searches: Searches, again: Rows, shown: "LogTexts", drafts: "NumberedDrafts | None"
+) -> Flags:
     """Return which searches count: of several deliveries (equal id, user and time) the first by content.
 
     That is market, query and results in normal form, page, results as read, rankers that it names (of
@@ -123,7 +125,9 @@ def counted_once(searches: Searches, again: Rows, shown: "LogTexts", drafts: "Dr
     return counts
 
 
-def _contents(searches: Searches, shown: "LogTexts", drafts: "Drafts | None") -> list[tuple[Any, ...]]:
+def _contents(
+    searches: Searches, shown: "LogTexts", drafts: "NumberedDrafts | None"
+) -> list[tuple[Any, ...]]:
     """Return the contents of a few searches, to be compared."""
     none = [0] * len(searches)
     of_drafts = none if drafts is None or searches.draft is None else drafts.contents(searches.draft)

@@ -15,7 +15,7 @@ from clickassay.logs.arrays.columns import Chunk, Searches, order_of_parts
 from clickassay.logs.arrays.shown import QUERY, LogTexts, query_key
 from clickassay.logs.arrays.steps.arms import ARM_KEY, ArmFinder
 from clickassay.logs.arrays.steps.clean_searches import SEARCH_FAULTS, Codes, count_faults, faults_of_searches
-from clickassay.logs.arrays.steps.teams import NO_DRAFT, TEAMS_KEY, Drafts
+from clickassay.logs.arrays.steps.teams import NO_DRAFT, TEAMS_KEY, NumberedDrafts
 from clickassay.logs.arrays.workers import Workers
 from clickassay.patterns.digests import digests_of_numbers, digests_of_texts
 from clickassay.patterns.health import LogCounts
@@ -37,7 +37,7 @@ class SearchReader:
 
     def __init__(
         self, shown: LogTexts, *, folds: int, end_ms: int, parts: int,
-        arms: ArmFinder | None = None, drafts: Drafts | None = None,
+        arms: ArmFinder | None = None, drafts: NumberedDrafts | None = None,
     ) -> None:  # fmt: skip
         self._end_ms, self._parts, self._arms, self._drafts = end_ms, parts, arms, drafts
         self._empty: list[list[Searches]] = [[] for _ in range(parts)]  # since `take_empty`, by part

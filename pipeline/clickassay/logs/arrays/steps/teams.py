@@ -33,7 +33,7 @@ _NO_TEST, _OTHER_LENGTH = "null experiment", "another number than results"
 _DIFFER, _AGAIN = "searches differ in teams", "a result is shown again"
 
 
-class Drafts:
+class NumberedDrafts:
     """The drafts read so far, numbered: an experiment, and the ranker of each place of a list."""
 
     def __init__(self, tests: Mapping[str, DeclaredTest]) -> None:
@@ -118,7 +118,7 @@ def _as_text(experiment: str, teams: list[str | None]) -> str:
 
 
 def drafts_of_sessions(
-    searches: Searches, counts: Flags, made: "Sessions", drafts: Drafts, shown: LogTexts
+    searches: Searches, counts: Flags, made: "Sessions", drafts: NumberedDrafts, shown: LogTexts
 ) -> tuple[Searches, list[TeamRow]]:
     """Return searches with the drafts of those that begin a session which counts, and what became of these.
 
@@ -155,7 +155,7 @@ def _at(values: Growing, drafts: Small) -> Rows:
 class TeamCounts:
     """Adds up sessions of a part of the users by list and draft."""
 
-    def __init__(self, drafts: Drafts, settings: Settings) -> None:
+    def __init__(self, drafts: NumberedDrafts, settings: Settings) -> None:
         self.drafts, self._folds = drafts, settings.folds
         self.layout = WordLayout(settings.stored_depth, settings.folds)
         self.sums: dict[str, Sums] = {}  # by signal, of numbers of pairs
