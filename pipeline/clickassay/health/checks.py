@@ -374,12 +374,8 @@ class HealthCheck:
 
     def as_entry(self) -> dict[str, Any]:
         """Return it as an entry of `health` in `summary.json`, which has only checks that fire."""
-        entry = self.as_data()
+        entry = asdict(self)
         return {"check": self.check, "severity": entry.pop("status")} | entry
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it as an object of `health.json`."""
-        return asdict(self)
 
 
 _FORMS: Mapping[str, Callable[[Any, str], str]] = {
@@ -452,7 +448,7 @@ def refuse_stops(checks: Iterable[HealthCheck]) -> None:
 
 def health_table(checks: Iterable[HealthCheck]) -> pl.DataFrame:
     """Return the checks in the form of `HEALTH_CHECKS`."""
-    rows = [one.as_data() for one in checks]
+    rows = [asdict(one) for one in checks]
     return HEALTH_CHECKS.canonical(pl.DataFrame(rows, schema=HEALTH_CHECKS.empty().schema))
 
 

@@ -206,11 +206,6 @@ class SettingsOfLog(BaseModel):
         return declared_tests(self.test)
 
     @property
-    def late_ms(self) -> int:
-        """How far back, in milliseconds, the files of the next run into a store may reach."""
-        return round(self.late_minutes * 60_000)
-
-    @property
     def latest_ms(self) -> int:
         """Latest time, in milliseconds since 1970 UTC, that a row may have: a day after the clock."""
         return round(datetime.fromisoformat(str(self.clock)).timestamp() * 1000) + _DAY_MS
