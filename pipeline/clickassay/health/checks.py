@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from clickassay.core.contracts.run import HEALTH_CHECKS
-from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.errors import SettingsError
 from clickassay.core.text.words import count, did_you_mean, listed, number, percent, plural
 
 Side = Literal["above", "below"]
@@ -437,13 +437,6 @@ def checked(numbers: Numbers, checks: Mapping[str, Check] = BY_NAME) -> tuple[He
                 )  # fmt: skip
         outcomes.append(outcome)
     return tuple(outcomes)
-
-
-def refuse_stops(checks: Iterable[HealthCheck]) -> None:
-    """Stop where checks say so: InputError with their sentences."""
-    stops = [one.text for one in checks if one.status == STOP]
-    if stops:
-        raise InputError("; ".join(stops))
 
 
 def health_table(checks: Iterable[HealthCheck]) -> pl.DataFrame:
