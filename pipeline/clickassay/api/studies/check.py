@@ -95,11 +95,9 @@ class CheckResult(Result):
         yield f"{self.answer}."
         heads = ("rule", "", "about", "value", "95% CI")
         rows = [
-            (
-                one.rule, WORDS[one.state], "" if one.sample is None else one.sample.label, *_numbers(one),
-            )
+            (one.rule, WORDS[one.state], "" if one.sample is None else one.sample.label, *_numbers(one))
             for one in self.outcomes
-        ]  # fmt: skip
+        ]
         yield ShownTable(heads, rows, heads[-2:])
         yield from (
             f"{WORDS[one.state].upper()} {one.rule}: {one.reason}" for one in self.outcomes if one.needs_words

@@ -82,9 +82,7 @@ class LearnResult(SavedResult):
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""
         options = self.options
-        info = {
-            "command": command, "seed": options.seed, "cv_folds": options.cv_folds, "metric": self.metric,
-        }  # fmt: skip
+        info = {"command": command, "seed": options.seed, "cv_folds": options.cv_folds, "metric": self.metric}
         write_tables(out, self._tables, {**info, **self.sample.key.columns}, force=force)
         return out
 

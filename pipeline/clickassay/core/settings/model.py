@@ -93,9 +93,8 @@ class Settings(SettingsOfLog):
         ge=1, le=64, metavar="N",
     )  # fmt: skip
     title: str | None = setting(
-        "Report", None, "Title of the report, shown above the decision.",
-        unset="none", metavar="TEXT",
-    )  # fmt: skip
+        "Report", None, "Title of the report, shown above the decision.", unset="none", metavar="TEXT"
+    )
     current: str | None = setting(
         "Report", None, "The metric you use today. The run adds it, and the report says whether to keep it.",
         unset="unknown", metavar="NAME",

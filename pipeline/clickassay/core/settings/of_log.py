@@ -55,9 +55,8 @@ class SettingsOfLog(BaseModel):
         gt=0, le=7 * 24 * 60, metavar="MINUTES", of_log="first",
     )  # fmt: skip
     idle_scope: Literal["user", "query"] = setting(
-        "Sessions", "user", "Inactivity is measured per user, or per user and query.",
-        of_log="first",
-    )  # fmt: skip
+        "Sessions", "user", "Inactivity is measured per user, or per user and query.", of_log="first"
+    )
     normalise_urls: bool = setting(
         "Sessions", True, "Normalise URLs.", of_log="first",
         details="Lower-cases scheme and host; drops the default port, one trailing slash, and a fragment "

@@ -463,9 +463,8 @@ def _curve_sections(frames: Frames, rel: int) -> Iterable[Section]:
     title = "Interpolated precision by recall"
     table = ReportTable("recall_precision", title, "Recall", _runs(frame), rows, data=frame, explained=False)
     yield Section(
-        "recall", "Precision by recall", (text, *left_out), (recall_precision_figure(frame),),
-        folded=(table,),
-    )  # fmt: skip
+        "recall", "Precision by recall", (text, *left_out), (recall_precision_figure(frame),), folded=(table,)
+    )
     frame = frames["gain_curves"]
     text = (
         "Sum of the grades down to each rank (CG), and of the grades divided by max(1, log2 of the rank) "

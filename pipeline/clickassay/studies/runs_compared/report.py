@@ -120,9 +120,8 @@ def build_comparison(comparison: RunComparison, command: str) -> ComparisonRepor
     )
     title, lead = title_and_lead(comparison)
     return ComparisonReport(
-        title, lead, samples, runs,
-        tuple(sentences(comparison)), sections, visible(command, limit=10_000),
-    )  # fmt: skip
+        title, lead, samples, runs, tuple(sentences(comparison)), sections, visible(command, limit=10_000)
+    )
 
 
 def comparison_html(report: ComparisonReport) -> str:
