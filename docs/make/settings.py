@@ -19,7 +19,8 @@ A setting has one name everywhere. `idle_minutes` here is
 
 Options override variables, then the file, then the default. Variables and the file may have settings that a
 command does not use; unknown names are refused. An empty variable is not set. True and false are
-`--only-judged` and `--no-only-judged`. Lists take values with commas, by repeating the option, or in TOML: `depth = [5, 10]`.
+`--only-judged` and `--no-only-judged`. Lists take values with commas, by repeating the option, or in TOML:
+`depth = [5, 10]`.
 
 A run keeps its settings in `settings.json`.
 """
