@@ -32,15 +32,8 @@ from clickassay.health.checks import HealthCheck, well_text
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run, write_run, write_tables
 from clickassay.metrics.catalogue import BASELINES
+from clickassay.report.verdict import sentences
 from clickassay.report.verdict.decision import Advice, advise_run
-from clickassay.report.verdict.sentences import (
-    BASELINE_MEANINGS,
-    is_of_rankings,
-    named_rankings,
-    scale_sentences,
-    shown_value,
-    told_apart,
-)
 from clickassay.report.verdict.summary import summary
 from clickassay.studies.experiments.of_run import RunTests
 from clickassay.studies.questions import ask, sql_of
@@ -355,10 +348,10 @@ class RunResult(Result):
             told = self._advice
             yield from filter(None, (f"{told.sentence}.", told.scope, *told.paragraphs))
             yield f"Next: {told.next_step}"
-            rankings = named_rankings(self._findings)
+            rankings = sentences.named_rankings(self._findings)
             if rankings[0].competitors:
                 yield _ranking_table(self.found_run, rankings)
-                yield from scale_sentences(self.found_run, self._findings)
+                yield from sentences.scale_sentences(self.found_run, self._findings)
                 if (more := len(rankings[0].competitors) - _MOST_METRICS) > 0:
                     yield f"The report has {plural(more, 'more metric')}."
         yield from self._tests.lines
@@ -398,14 +391,17 @@ class RunResult(Result):
 def _ranking_table(run: Run, rankings: Sequence[Ranking]) -> ShownTable:
     """Return metrics and baselines, highest first, and how often each picks the ranking users prefer."""
     first, names = rankings[0], list(rankings[0].competitors)[:_MOST_METRICS]
-    is_shares = is_of_rankings(first)
+    is_shares = sentences.is_of_rankings(first)
     shares = rankings if is_shares else ()
-    heads = (*told_apart(one.click for one in shares).values(), "correlation")
+    heads = (*sentences.told_apart(one.click for one in shares).values(), "correlation")
     rows = []
     for name in names:
         mark = " (your metric)" if name == run.current else " (baseline)" if name in BASELINES else ""
-        values = (*(shown_value(one, name) for one in shares), number(first.competitors[name].value))
-        rows.append((f"{BASELINE_MEANINGS.get(name, name)}{mark}", *values))
+        values = (
+            *(sentences.shown_value(one, name) for one in shares),
+            number(first.competitors[name].value),
+        )
+        rows.append((f"{sentences.BASELINE_MEANINGS.get(name, name)}{mark}", *values))
     what = "Picks the ranking users prefer" if is_shares else f"Correlation with {first.click}"
     return ShownTable((what, *heads), rows, heads)
 

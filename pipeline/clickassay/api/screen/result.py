@@ -2,13 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python, in_python
 from clickassay.core.files.output import place_to_write
+
+
+def attribute_of(path: str, meaning: str) -> Any:  # noqa: ANN401 - as the result annotates it
+    """Return a property of a result that is an attribute of what it holds: ``found.agreement``."""
+    return property(attrgetter(path), doc=meaning)
 
 
 class Result(ABC):

@@ -8,7 +8,7 @@ import polars as pl
 from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python
-from clickassay.api.screen.result import Result
+from clickassay.api.screen.result import Result, attribute_of
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.files.output import place_to_write
 from clickassay.core.records import SampleKey
@@ -72,10 +72,9 @@ class DiffResult(Result):
         own = self.comparison
         return {"numbers": self.numbers, "sizes": own.sizes, "flips": own.flips, "overlap": own.overlap}
 
-    @property
-    def sizes(self) -> pl.DataFrame:
-        """Coverage and statistics of both runs: a, b, change."""
-        return self.comparison.sizes
+    sizes: pl.DataFrame = attribute_of(
+        "comparison.sizes", "Coverage and statistics of both runs: a, b, change."
+    )
 
     @property
     def is_finding(self) -> bool:

@@ -11,7 +11,7 @@ import polars as pl
 from clickassay.api.run import Chart
 from clickassay.api.screen.parts import Part, on_screen
 from clickassay.api.screen.python import for_python
-from clickassay.api.screen.result import SavedResult
+from clickassay.api.screen.result import SavedResult, attribute_of
 from clickassay.core.contracts.experiments import EXPERIMENT_ORDER, EXPERIMENTS
 from clickassay.core.errors import ReportError
 from clickassay.core.files.tables import write_tables
@@ -66,10 +66,10 @@ class ExperimentsResult(SavedResult):
         """A row for each test and metric: the difference, and of what users did its interval and p-value."""
         return self.found.sheet.tests.experiments()
 
-    @property
-    def order(self) -> pl.DataFrame:
-        """A row for each metric: pairs in order, calls, difference from the current one, kind of answer."""
-        return self.found.order
+    order: pl.DataFrame = attribute_of(
+        "found.order",
+        "A row for each metric: pairs in order, calls, difference from the current one, kind of answer.",
+    )
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:

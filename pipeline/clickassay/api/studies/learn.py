@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from clickassay.api.screen.parts import Part, ShownTable
-from clickassay.api.screen.result import SavedResult
+from clickassay.api.screen.result import SavedResult, attribute_of
 from clickassay.core.files.tables import write_tables
 from clickassay.core.records import Sample
 from clickassay.core.text.words import capital, signed, span
@@ -63,10 +63,7 @@ class LearnResult(SavedResult):
         """ERR with the learned values as the setting `metric` takes it; None where nothing is learned."""
         return metric_of_study(self.study, self.options.positions)
 
-    @property
-    def reason(self) -> str | None:
-        """Why nothing is learned; None if something is."""
-        return self.study.reason
+    reason: str | None = attribute_of("study.reason", "Why nothing is learned; None if something is.")
 
     @property
     def facts(self) -> dict[str, Any]:

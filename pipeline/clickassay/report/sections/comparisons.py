@@ -25,15 +25,7 @@ from clickassay.metrics.catalogue import BASELINES
 from clickassay.report import tables
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import Figure, Section, headline_suffix, noise_corrected
-from clickassay.report.verdict.sentences import (
-    caution_sentence,
-    first_finding,
-    needed_text,
-    queries_needed_cell,
-    significance_text,
-    test_text,
-    within_finding,
-)
+from clickassay.report.verdict import sentences
 
 LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))
 TOGETHER = IntervalHeads("Difference; lines: simultaneous 95% CIs", reach="Simultaneous 95% CI")
@@ -71,7 +63,7 @@ def comparisons_section(run: Run, findings: Findings) -> Section:
         drawing = intervals(ranking.others, leads, TOGETHER, domain=domain, hollow=hollow)
         heading = f"How much better {best} is than each metric and baseline"
         figures = (Figure("leads", heading, f"{best} minus: {values}.", drawing, "comparisons"),)
-    reading = (*first_finding(findings.correlation).reading, *_reading(run, rows, ranking))
+    reading = (*sentences.first_finding(findings.correlation).reading, *_reading(run, rows, ranking))
     return Section(
         "comparisons", title, reading, figures, legend=LEAD_LEGEND if figures else (),
         tables=_letters_table(run, rows, ranking), folded=(table,), fold_words="Every pair",
@@ -99,7 +91,7 @@ def pairs_table(run: Run, contract: Contract, name: str, title: str) -> tables.R
         (
             tables.with_interval("Difference", "difference"), tables.p_value("p-value", "p_value"),
             tables.p_value("Adjusted p", "p_adjusted"),
-            tables.ShownColumn("Significant", lambda row: significance_text(row["p_adjusted"])),
+            tables.ShownColumn("Significant", lambda row: sentences.significance_text(row["p_adjusted"])),
             tables.ShownColumn("Queries needed", lambda row: _queries_cell(lead_from_row(row))),
         ),
         notes=(NEEDED_NOTE,) if rows.height else (), data=contract.canonical(run.competing(contract.name)),
@@ -107,7 +99,7 @@ def pairs_table(run: Run, contract: Contract, name: str, title: str) -> tables.R
 
 
 def _queries_cell(lead: Lead) -> tables.Cell:
-    return queries_needed_cell(lead, "no difference to detect" if lead.value == 0 else "not tested")
+    return sentences.queries_needed_cell(lead, "no difference to detect" if lead.value == 0 else "not tested")
 
 
 def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
@@ -123,16 +115,16 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
         more = ", the largest of these differences" if significant > 1 else ""
         texts.append(
             f"{better} predicts {ranking.click} better than {worse} by {number(lead.value)} "
-            f"({test_text(lead)}){more}.{caution_sentence(lead.estimate)}"
+            f"({sentences.test_text(lead)}){more}.{sentences.caution_sentence(lead.estimate)}"
         )
     tied = {name: ranking.leads[name] for name in ranking.tied}
     within = {name: one.queries_needed or 0.0 for name, one in tied.items() if one.is_within_reach}
     if within:  # how many judged queries would show a difference between the best metric and those tied
         fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
-        more = "" if most == fewest else f" or {needed_text(tied[most])} (for {most})"
+        more = "" if most == fewest else f" or {sentences.needed_text(tied[most])} (for {most})"
         texts.append(
             f"To show a difference between {ranking.best} and the metrics that are not significantly "
-            f"different from it would take {needed_text(tied[fewest])} judged queries (for {fewest}){more}; "
+            f"different from it would take {sentences.needed_text(tied[fewest])} judged queries (for {fewest}){more}; "
             f"there are {count(tied[fewest].n_queries)}. This number gives 80% power."
         )
     return (*texts, FAMILY)
@@ -195,5 +187,5 @@ def within_section(run: Run, findings: Findings) -> Section:
         drawing = intervals(tuple(estimates), estimates, heads, domain=domain)
         texts = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
         figures = (Figure("within", title, f"{title}: {texts}.", drawing, "within"),)
-    reading = within_finding(claim, is_sum=is_sum).reading
+    reading = sentences.within_finding(claim, is_sum=is_sum).reading
     return Section("within", "Comparing two rankings of the same query", reading, figures, tables=(table,))
