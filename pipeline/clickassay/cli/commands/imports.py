@@ -45,7 +45,8 @@ def importer(declared: Declared) -> Declared:
     own = inspect.signature(declared, eval_str=True).parameters.values()
     options = [declared_option("out", OUT, inspect.Parameter.empty), *own]
     options += [declared_option("json", JSON, False), declared_option("quiet", QUIET, False)]
-    command.__signature__ = inspect.Signature([one.replace(kind=one.KEYWORD_ONLY) for one in options])  # type: ignore[attr-defined] # what `with_options` reads
+    read_by_typer: Any = command
+    read_by_typer.__signature__ = inspect.Signature([one.replace(kind=one.KEYWORD_ONLY) for one in options])
     command.__annotations__ = {one.name: one.annotation for one in options}
     imports.command(name.removeprefix("import_").replace("_", "-"))(with_options(command))
     return declared

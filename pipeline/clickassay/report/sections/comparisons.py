@@ -124,8 +124,8 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
         more = "" if most == fewest else f" or {sentences.needed_text(tied[most])} (for {most})"
         texts.append(
             f"To show a difference between {ranking.best} and the metrics that are not significantly "
-            f"different from it would take {sentences.needed_text(tied[fewest])} judged queries (for {fewest}){more}; "
-            f"there are {count(tied[fewest].n_queries)}. This number gives 80% power."
+            f"different from it would take {sentences.needed_text(tied[fewest])} judged queries "
+            f"(for {fewest}){more}; there are {count(tied[fewest].n_queries)}. This number gives 80% power."
         )
     return (*texts, FAMILY)
 

@@ -16,37 +16,25 @@ from clickassay.findings.draw import Findings, nothing_kept_reason
 from clickassay.findings.estimates import estimate
 from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run, in_order
-from clickassay.report import model
+from clickassay.report import model, tables
 from clickassay.report.charts.marks import IntervalHeads, common_domain, histogram_2d, intervals
 from clickassay.report.sections.comparisons import pairs_table
-from clickassay.report.tables import (
-    Fields,
-    ReportTable,
-    Row,
-    Share,
-    ShownColumn,
-    field,
-    share,
-    shown_table,
-    value,
-    with_interval,
-)
 from clickassay.report.verdict.sentences import interval_text, second_finding
 
 
-def _why(column: str) -> Callable[[Fields], str | None]:
-    def reason(row: Fields) -> str | None:
+def _why(column: str) -> Callable[[tables.Fields], str | None]:
+    def reason(row: tables.Fields) -> str | None:
         return None if row[column] is not None else visible(row["reason"] or "no value", limit=160)
 
     return reason
 
 
 EXACT = (
-    with_interval("Closed form", "exact"),
-    value("Monte Carlo", "monte_carlo", _why("monte_carlo")),
-    value("Its standard error", "monte_carlo_se", _why("monte_carlo_se")),
-    ShownColumn("Noise-corrected", model.noise_corrected),
-    share("Sign agreement", "sign_agreement"),
+    tables.with_interval("Closed form", "exact"),
+    tables.value("Monte Carlo", "monte_carlo", _why("monte_carlo")),
+    tables.value("Its standard error", "monte_carlo_se", _why("monte_carlo_se")),
+    tables.ShownColumn("Noise-corrected", model.noise_corrected),
+    tables.share("Sign agreement", "sign_agreement"),
 )
 _MAX_ERRORS = 2.0
 """Standard errors within which a simulated value should lie about 95 times in 100."""
@@ -68,16 +56,18 @@ def differences_section(run: Run, findings: Findings) -> model.Section:
         f"separate click noise from real differences."
     )
     exact = {sample.label: model.by_pair(sample.rows(every), "exact") for sample in model.shown_samples(run)}
-    tables = (
-        shown_table(
-            "table6_differences", f"Table 6. Differences of two virtual rankers{model.headline_suffix(run)}", rows,
-            field("Offline metric", "editorial_metric"), EXACT, group=lambda row: row["click_metric"],
+    shown = (
+        tables.shown_table(
+            "table6_differences",
+            f"Table 6. Differences of two virtual rankers{model.headline_suffix(run)}", rows,
+            tables.field("Offline metric", "editorial_metric"), EXACT, group=lambda row: row["click_metric"],
             data=every, group_head="Click metric", notes=(note,) if beyond else (),
         ),
-        ReportTable(
+        tables.ReportTable(
             "table6_samples", f"Exact value with {run.click}", "Sample", run.editorial,
             tuple(
-                Row("", label, model.of_metrics(cells, run.click, run.editorial)) for label, cells in exact.items()
+                tables.Row("", label, model.of_metrics(cells, run.click, run.editorial))
+                for label, cells in exact.items()
             ),
         ),
         pairs_table(
@@ -96,7 +86,7 @@ def differences_section(run: Run, findings: Findings) -> model.Section:
     )
     return model.Section(
         "differences", "Choosing between two rankings", _reading(run, own, findings.differences), figures,
-        legend=legend if figures else (), folded=(*tables, draws_table(run, histograms)),
+        legend=legend if figures else (), folded=(*shown, draws_table(run, histograms)),
     )  # fmt: skip
 
 
@@ -216,7 +206,7 @@ def _ends(edges: Floats, place: int) -> str:
     return f"{number(low, decimals)} to {number(high, decimals)}"
 
 
-def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> ReportTable:
+def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> tables.ReportTable:
     """Return the number of draws in each quadrant of the pictures, and all draws for the CSV file."""
     rows = []
     for one in histograms:
@@ -225,9 +215,9 @@ def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> ReportTable:
             draws = int((ahead == np.array(sides)).all(axis=1).sum())
             pairs = zip((one.metric, one.click), sides, strict=True)
             name = ", ".join(f"{metric} {'higher' if side else 'not higher'}" for metric, side in pairs)
-            part = Share(draws / len(one.points))
-            rows.append(Row(f"{one.metric} and {one.click}", name, (draws, part)))
-    return ReportTable(
+            part = tables.Share(draws / len(one.points))
+            rows.append(tables.Row(f"{one.metric} and {one.click}", name, (draws, part)))
+    return tables.ReportTable(
         DRAWS, f"Draws of two rankers by quadrant of the pictures{model.headline_suffix(run)}",
         "First ranker against the second", ("Draws", "Share"), tuple(rows),
         notes=("The CSV file has every draw, for every metric.",) if rows else (),

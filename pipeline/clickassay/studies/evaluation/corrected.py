@@ -280,13 +280,8 @@ class Sides:
     of_people: Floats
 
 
-@dataclass(frozen=True)
-class CorrectedTables:
-    """Corrected means and comparisons, in the forms of `forms`, and cautions."""
-
-    means: pl.DataFrame
-    comparisons: pl.DataFrame
-    cautions: tuple[str, ...]
+CorrectedTables = tuple[pl.DataFrame, pl.DataFrame, tuple[str, ...]]
+"""Corrected means and comparisons, in the forms of `forms`, and cautions."""
 
 
 def corrected_tables(
@@ -344,7 +339,7 @@ def corrected_tables(
         rows = rows.with_columns(pl.Series("p_holm", adjusted).fill_nan(None))
         compared = in_form(CORRECTED_COMPARISONS, rows)
     cautions = (*sampled.cautions, *unlike, *less)
-    return CorrectedTables(in_form(CORRECTED_MEANS, pl.concat(of_means)), compared, cautions)
+    return in_form(CORRECTED_MEANS, pl.concat(of_means)), compared, cautions
 
 
 def _frame(names: tuple[str, ...], one: Corrected, void: str | None, **same: object) -> pl.DataFrame:

@@ -166,11 +166,10 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         means,
         pl.concat([part.per_query(name, names) for name, part in parts.items()]),
         compared,
-        corrected.means,
-        corrected.comparisons,
+        *corrected[:2],
         forms.LEADERBOARD.empty() if baseline else leaderboard(parsed, means, compared),
         *in_classes,
-        cautions=(*cautions, *corrected.cautions),
+        cautions=(*cautions, *corrected[2]),
         planned=design is not None,
     )
 
@@ -188,7 +187,7 @@ def _corrected(
     """
     judge, design = judged
     if judge is None:
-        return CorrectedTables(forms.CORRECTED_MEANS.empty(), forms.CORRECTED_COMPARISONS.empty(), ())
+        return forms.CORRECTED_MEANS.empty(), forms.CORRECTED_COMPARISONS.empty(), ()
     options, baseline, strict = replace(how[0], bounds=False, judgments="the judgments by --judge"), *how[1:]
     by_judge = {name: _RunValues.of((name, run), judge, options) for name, run in runs.items()}
     refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
@@ -197,8 +196,8 @@ def _corrected(
         name: Sides(one.lists, parts[name].lists, one.values, parts[name].values)
         for name, one in by_judge.items()
     }
-    found = corrected_tables(options.measures, sides, baseline=baseline, design=design)
-    return replace(found, cautions=(*apart, *found.cautions))
+    means, compared, cautions = corrected_tables(options.measures, sides, baseline=baseline, design=design)
+    return means, compared, (*apart, *cautions)
 
 
 def _parse(measures: Measures) -> tuple[Measure, ...]:

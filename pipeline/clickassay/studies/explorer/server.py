@@ -44,7 +44,7 @@ def serve(run: ExploredRun, *, port: int | None, open_browser: bool, tell: Calla
         ) from error
     with server, suppress(KeyboardInterrupt):
         door = Door(secrets.token_urlsafe(24), server.server_port)
-        server.served = _Served(run, door)  # type: ignore[attr-defined]
+        server.served = run, door  # type: ignore[attr-defined]
         hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
         if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
             signal.signal(hang_up, signal.SIG_DFL)  # a lost terminal ends the page without a word
@@ -101,12 +101,6 @@ def _host_name(host: str) -> str | None:
         return None
 
 
-@dataclass(frozen=True)
-class _Served:
-    run: ExploredRun
-    door: Door
-
-
 class _Handler(BaseHTTPRequestHandler):
     timeout = 60  # seconds for a request to arrive
     server_version, sys_version = "clickassay", ""
@@ -115,7 +109,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with a page or a file; the address with the token leads to the one without."""
         parts = urlsplit(self.path)
         asked = _values(parts.query)
-        door = self._served.door
+        _, door = self._served
         token = asked.pop("access_token", "")
         cookie = {"cookie": f"clickassay={token}"} if token else {}
         if self._is_refused(parts.path, cookie):
@@ -139,21 +133,21 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the terminal is the user's."""
 
     @property
-    def _served(self) -> _Served:
-        served: _Served = self.server.served  # type: ignore[attr-defined]
+    def _served(self) -> tuple[ExploredRun, Door]:
+        served: tuple[ExploredRun, Door] = self.server.served  # type: ignore[attr-defined]
         return served
 
     def _is_refused(self, path: str, more: Mapping[str, str] | None = None) -> bool:
         headers = {name.lower(): value for name, value in self.headers.items()} | {**(more or {})}
-        why = self._served.door.refusal(path, headers)
+        why = self._served[1].refusal(path, headers)
         if why:
             self._send(403, Answer(why.encode(), "text/plain"))
         return bool(why)
 
     def _answer(self, path: str, asked: Mapping[str, str]) -> None:
-        questions = PageQuestions()
+        questions, (run, door) = PageQuestions(), self._served
         with _watched(self.connection, questions.interrupt):
-            found = answer(self._served.run, path.removeprefix(self._served.door.path), asked, questions)
+            found = answer(run, path.removeprefix(door.path), asked, questions)
         self._send(200 if found is not None else 404, found or Answer(b"Nothing is here.", "text/plain"))
 
     def _send(self, status: int, found: Answer, more: Mapping[str, str] | None = None) -> None:

@@ -34,7 +34,8 @@ def rankings_under(
         "baseline": [runs[at] for at in first], "run": [runs[at] for at in second],
         "difference_a": of_one.mean(axis=0), "p_holm_a": adjusted[0],
         "difference_b": of_two.mean(axis=0), "p_holm_b": adjusted[1],
-        "change": mean, "ci_low": mean - half, "ci_high": mean + half, "p_holm": intervals.holm(intervals.t_test(change)),
+        "change": mean, "ci_low": mean - half, "ci_high": mean + half,
+        "p_holm": intervals.holm(intervals.t_test(change)),
     }  # fmt: skip
     same = {"judge_a": judges[0], "judge_b": judges[1], "measure": measure}
     pairs = _known(pl.DataFrame(columns), same)

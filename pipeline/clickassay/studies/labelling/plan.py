@@ -35,9 +35,6 @@ class Draws:
     # (n,) whether a draw is the first of its query: its labels are bought, later ones look them up.
     paid: NDArray[np.bool_]
     spent: float  # What the paid ones cost together; never above the budget.
-    # Whether every query with q above 0 is paid. If q is above 0 wherever p is, the mean over the pool is
-    # then known without sampling.
-    complete: bool
 
 
 def draw(
@@ -74,7 +71,7 @@ def draw(
         queries.append(block)
         paid.append(first)
         ended = upto < BLOCK or most == 0 or waiting == 0
-    return Draws(np.concatenate(queries), np.concatenate(paid), spent, complete=waiting == 0)
+    return Draws(np.concatenate(queries), np.concatenate(paid), spent)
 
 
 _NO_SPREAD = "All queries have the same expected value, so they are drawn by traffic."
@@ -113,7 +110,8 @@ def make_plan(
         documents = documents.with_columns(rank_2=pl.lit(None, pl.Int32))
     finite = {name: value for name, value in asdict(expected).items() if np.isfinite(value)}
     plan = plan_folder.LabelPlan(
-        queries, plan_folder.PLAN_DOCUMENTS.canonical(documents), plan_folder.PLAN_DRAWS.empty(), options, settings.max_grade, finite,
+        queries, plan_folder.PLAN_DOCUMENTS.canonical(documents), plan_folder.PLAN_DRAWS.empty(), options,
+        settings.max_grade, finite,
         0.0, (*inputs.notes, *((_NO_SPREAD,) if sampling.no_spread else ())),
     )  # fmt: skip
     return _with_draws(plan, inputs.pool.costs, sampling.q)

@@ -36,10 +36,6 @@ class RankedDocuments:
         """(E,) the rank of each entry, from 1."""
         return np.arange(len(self.documents)) - np.repeat(self.offsets[:-1], self.lengths) + 1
 
-    def cut(self, k: int) -> "RankedDocuments":
-        """Return the first k documents of each list."""
-        return self.cut_each(np.full(len(self.lengths), k))
-
     def cut_each(self, k: Integers) -> "RankedDocuments":
         """Return the first documents of each list: k (m,) is their number, for each list its own."""
         kept = np.minimum(self.lengths, k)
@@ -56,12 +52,6 @@ class Pool:
     costs: Floats  # (m,) costs of labelling all documents of a query, above 0, in any unit.
     weights: Floats  # (m,) p(x); they add up to 1.
     rankings: tuple[RankedDocuments, ...]  # One to evaluate, or two to compare.
-
-    def cut(self, k: int) -> "Pool":
-        """Return the pool with rankings cut at k; costs do not change. ActiveError for k below 1."""
-        if k < 1:
-            raise ActiveError(f"rankings cannot be cut at {k}: give a cut-off of 1 or more")
-        return replace(self, rankings=tuple(ranking.cut(k) for ranking in self.rankings))
 
     def uninformed(self) -> "Pool":
         """Return the pool with all grades of every document equally likely."""

@@ -26,9 +26,6 @@ VARIANTS: Mapping[str, str] = MappingProxyType(
 CORRECTED = "corrected"
 """The variant whose estimate is the model's mean over all queries, corrected by labels."""
 
-OF_THE_PAPER = tuple(name for name in VARIANTS if name != CORRECTED)
-"""The variants of Sawade et al. (2012)."""
-
 
 @dataclass(frozen=True)
 class Sampling:

@@ -94,12 +94,12 @@ def test_a_list_may_be_empty_and_so_may_all_of_them():
 
 
 def test_a_cut_keeps_the_first_documents_of_each_list():
-    cut = given().cut(1)
-    assert cut.rankings[0].documents.tolist() == [1, 2]
-    assert cut.rankings[0].offsets.tolist() == [0, 1, 2]
-    assert given().cut(5).rankings[0].documents.tolist() == [1, 0, 2]
-    with pytest.raises(ActiveError, match="rankings cannot be cut at 0: give a cut-off of 1 or more"):
-        given().cut(0)
+    whole = given().rankings[0]
+    cut = whole.cut_each(np.array([1, 1]))
+    assert cut.documents.tolist() == [1, 2]
+    assert cut.offsets.tolist() == [0, 1, 2]
+    assert whole.cut_each(np.array([5, 5])).documents.tolist() == [1, 0, 2]
+    assert whole.cut_each(np.array([0, 1])).documents.tolist() == [2]
 
 
 def test_entries_have_their_ranks_and_queries():
