@@ -282,15 +282,6 @@ def gain_table(frame: pl.DataFrame) -> ReportTable:
     )
 
 
-def differences_table(frame: pl.DataFrame) -> ReportTable:
-    """Return the difference of R-precision of two runs by query, the largest first."""
-    return shown_table(
-        "r_precision_differences", "Differences of R-precision by query", _by_difference(frame),
-        field("Query", "query"), (_number("Difference", "difference", "no query"),), data=frame,
-        for_papers=False, explained=False,
-    )  # fmt: skip
-
-
 def _by_difference(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.sort("difference", "query", descending=[True, False])
 
@@ -483,5 +474,9 @@ def _curve_sections(frames: Frames, rel: int) -> Iterable[Section]:
         figure = difference_figure(frame)
         text = f"{figure.alt} Relevant: grade {rel} or more."
         meaning = "R-precision: precision at the number of relevant results of the query."
-        table = differences_table(frame)
+        table = shown_table(
+            "r_precision_differences", "Differences of R-precision by query", _by_difference(frame),
+            field("Query", "query"), (_number("Difference", "difference", "no query"),), data=frame,
+            for_papers=False, explained=False,
+        )  # fmt: skip
         yield Section("r-precision", "Query by query", (text, meaning), (figure,), folded=(table,))

@@ -86,6 +86,9 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
         pair = "all judges" if row["judge_a"] == EVERY else pair
         return f"{pair}: {text}" if text else pair
 
+    def no_kappa(row: Fields) -> str:
+        return "undefined for equal mean grades" if row["by"] == "mean_grade" else ONE_GRADE
+
     counts = (field("Results", "n_results"), field("Queries", "n_queries"))
     point, low, high = ends("Value", "value", ONE_GRADE)
     tables = [
@@ -101,7 +104,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
             (
                 *under("Mean grade", *ends("Second less first", "mean_difference", "no result")),
                 *under("Mean grade", p_value("p", "p_adjusted")),
-                *under("Agreement", *ends("Quadratic kappa", "kappa_quadratic", _no_kappa,
+                *under("Agreement", *ends("Quadratic kappa", "kappa_quadratic", no_kappa,
                                           "kappa_quadratic_low", "kappa_quadratic_high")),
                 *counts,
             ),
@@ -159,10 +162,6 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
             ),
         ]  # fmt: skip
     return {one.name: one for one in tables}
-
-
-def _no_kappa(row: Fields) -> str:
-    return "undefined for equal mean grades" if row["by"] == "mean_grade" else ONE_GRADE
 
 
 def _grouped_by(by: str) -> str:

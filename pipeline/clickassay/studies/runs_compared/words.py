@@ -35,11 +35,6 @@ MOST_NAMED = 3
 _KINDS = (read.INPUT, read.SETTING, read.VERSION, read.OTHER)
 
 
-def headline(diff: RunComparison) -> str:
-    """Return what changed in sentences: means of metrics and of clicks first, then correlations."""
-    return " ".join(sentences(diff))
-
-
 _DECISIONS = {
     "log_at_fault": "fix the log",
     "cannot_decide": "the log cannot decide",
