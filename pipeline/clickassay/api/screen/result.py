@@ -57,9 +57,17 @@ class Result(ABC):
 class SavedResult(Result):
     """A result that is written into a folder of its own."""
 
-    @abstractmethod
+    @property
+    def _recorded(self) -> Mapping[str, object]:
+        """What is recorded beside the command that made the tables."""
+        return {}
+
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""
+        from clickassay.core.files.tables import write_tables  # noqa: PLC0415 - beside its use
+
+        write_tables(out, self.tables, {"command": command, **self._recorded}, force=force)
+        return out
 
     @for_python
     def save(self, folder: str | Path, *, force: bool = False) -> Path:

@@ -153,11 +153,6 @@ class DrawHistogram:
     edges: tuple[Floats, Floats]
     draws: Floats  # (N_BINS, N_BINS) draws in each bin.
 
-    def bins(self) -> Iterator[tuple[int, int, int]]:
-        """Yield column, row and draws of the bins that are not empty."""
-        for x, y in np.argwhere(self.draws > 0):
-            yield int(x), int(y), int(self.draws[x, y])
-
 
 def draw_histograms(run: Run, ranking: Ranking) -> tuple[DrawHistogram, ...]:
     """Return the draws of the best and the worst offline metric of the headline sample."""
@@ -176,14 +171,15 @@ def draw_histograms(run: Run, ranking: Ranking) -> tuple[DrawHistogram, ...]:
 
 
 def _draws_figure(place: int, histogram: DrawHistogram) -> model.Figure:
-    across, up = histogram.edges
+    (across, up), drawn = histogram.edges, histogram.draws > 0
+    places, numbers = np.argwhere(drawn).tolist(), histogram.draws[drawn].astype(int).tolist()
     values = [
         {
             "left": float(across[x]), "right": float(across[x + 1]),
             "low": float(up[y]), "high": float(up[y + 1]),
             "draws": draws, "count": count(draws), "across": _ends(across, x), "up": _ends(up, y),
         }
-        for x, y, draws in histogram.bins()
+        for (x, y), draws in zip(places, numbers, strict=True)
     ]  # fmt: skip
     heads = (f"Difference in {histogram.metric}", f"Difference in {histogram.click}")
     same_sign = percent(float((histogram.points.prod(axis=1) > 0).mean()))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -211,7 +212,8 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
     are_same = of_a == of_b or (of_a % USER_FOLDS == 0 and of_b % USER_FOLDS == 0)
     users = common if are_same else ()
     rated_by_both = runs[0].settings.ratings & runs[1].settings.ratings
-    for (depth, judge), alike in groupby(sorted(keys, key=_depth_and_judge), _depth_and_judge):
+    by_depth = attrgetter("depth", "judge")
+    for (depth, judge), alike in groupby(sorted(keys, key=by_depth), by_depth):
         # of one depth and judge in memory at a time
         markets = [_by_market(run, depth, judge) for run in runs]
         known: dict[Any, _Groups] = {}
@@ -238,10 +240,6 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
                 ]
                 tested.extend(_within_again(key, rated, own, users, known))
     return pl.concat(overlaps).sort(SAMPLE_COLUMNS), pl.concat(tested)
-
-
-def _depth_and_judge(key: SampleKey) -> tuple[int, str]:
-    return key.depth, key.judge
 
 
 def _by_market(run: Run, depth: int, judge: str) -> dict[str, Sample]:
