@@ -39,7 +39,7 @@ from clickassay.studies.experiments.of_run import RunTests
 from clickassay.studies.questions import ask, sql_of
 
 if TYPE_CHECKING:
-    from clickassay.api.log_tests import LogTestResult
+    from clickassay.api.studies.experiments import LogTestResult
     from clickassay.report.build import Report
 
 _TABLES = tuple(table.name for table in (*RUN_TABLES, *TABLES_OF_TESTS))
@@ -284,7 +284,7 @@ class RunResult(Result):
         SettingsError
             If the log has no such test.
         """
-        from clickassay.api.log_tests import LogTestResult  # noqa: PLC0415 - beside its use
+        from clickassay.api.studies.experiments import LogTestResult  # noqa: PLC0415 - beside its use
 
         return LogTestResult(self._tests.only(name))
 

@@ -1,4 +1,4 @@
-"""From Python: whether an offline metric tells better past tests from worse."""
+"""From Python: whether an offline metric tells better past tests from worse; one test of a run in full."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -11,8 +11,9 @@ import polars as pl
 from clickassay.api.run import Chart
 from clickassay.api.screen.parts import Part, on_screen
 from clickassay.api.screen.python import for_python
-from clickassay.api.screen.result import SavedResult, attribute_of
+from clickassay.api.screen.result import Result, SavedResult, attribute_of
 from clickassay.core.contracts.experiments import EXPERIMENT_ORDER, EXPERIMENTS
+from clickassay.core.contracts.run import TABLES_OF_TESTS
 from clickassay.core.errors import ReportError
 from clickassay.core.files.tables import write_tables
 from clickassay.core.provenance import versions
@@ -28,6 +29,7 @@ from clickassay.studies.experiments.report import (
     order_table,
     tests_figures,
 )
+from clickassay.studies.experiments.shown import tests_section
 from clickassay.studies.experiments.words import Experiments, answer, read_sentence, sentences
 
 
@@ -117,3 +119,35 @@ class ExperimentsResult(SavedResult):
         yield from sentences(self.found)
         yield read_sentence(self.found)
         yield from on_screen(order_table(self.found))
+
+
+class LogTestResult(Result):
+    """One A/B test of a run in full: verdict, checks, and all metrics.
+
+    Parameters
+    ----------
+    tests
+        The test, with all its variants.
+    """
+
+    def __init__(self, tests: RunTests) -> None:
+        self.tests = tests
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Its rows of the run's tables of tests."""
+        return {form.name: self.tests.run.tables[form.name] for form in TABLES_OF_TESTS}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The content of the JSON document: the verdicts in words, and the tables."""
+        return {"tests": [one.entry for one in self.tests.tests]} | {
+            name: rows.to_dicts() for name, rows in self.tables.items()
+        }
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the verdicts, what to do about the data, and the tables."""
+        section = tests_section(self.tests)
+        yield from (*section.reading, *section.folded_reading)
+        for table in section.folded:
+            yield from on_screen(table)
