@@ -368,8 +368,11 @@ class RunResult(Result):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the decision, the picture, and what is wrong with the log."""
-        chart = None if self.found_run.undecided else self._ranking_chart()
-        if chart is None:
+        try:
+            chart = None if self.found_run.undecided else self.chart(RANKING)
+        except ReportError:
+            chart = None
+        if chart is None or not chart.svg.startswith("<svg"):  # without a value, or where nothing is drawn
             return super()._repr_html_()
         told = self.decision
         title = f"<p><strong>{html(told.sentence)}.</strong></p>"
@@ -378,14 +381,6 @@ class RunResult(Result):
         below = (f"Next: {told.next_step}", *map(in_python, health))
         texts = ("".join(map(paragraph, some)) for some in (above, below))
         return f"<section>{title}{picture_of(chart).join(texts)}</section>"
-
-    def _ranking_chart(self) -> Chart | None:
-        """Return the picture of the first screen; None without a value, or where nothing can be drawn."""
-        try:
-            chart = self.chart(RANKING)
-        except ReportError:
-            return None
-        return chart if chart.svg.startswith("<svg") else None
 
 
 def _ranking_table(run: Run, rankings: Sequence[Ranking]) -> ShownTable:
