@@ -9,17 +9,9 @@ from clickassay.core.contracts.correlation import COMPARISONS
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text.words import MINUS, count, number, plural, signed, span
 from clickassay.correlation.uncertainty.intervals import ALPHA
+from clickassay.findings import ranking as rankings
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import (
-    Lead,
-    Ranking,
-    groups,
-    lead_from_row,
-    letters,
-    prefers_the_same,
-    values_of,
-)
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report import tables
@@ -92,17 +84,17 @@ def pairs_table(run: Run, contract: Contract, name: str, title: str) -> tables.R
             tables.with_interval("Difference", "difference"), tables.p_value("p-value", "p_value"),
             tables.p_value("Adjusted p", "p_adjusted"),
             tables.ShownColumn("Significant", lambda row: sentences.significance_text(row["p_adjusted"])),
-            tables.ShownColumn("Queries needed", lambda row: _queries_cell(lead_from_row(row))),
+            tables.ShownColumn("Queries needed", lambda row: _queries_cell(rankings.lead_from_row(row))),
         ),
         notes=(NEEDED_NOTE,) if rows.height else (), data=contract.canonical(run.competing(contract.name)),
     )  # fmt: skip
 
 
-def _queries_cell(lead: Lead) -> tables.Cell:
+def _queries_cell(lead: rankings.Lead) -> tables.Cell:
     return sentences.queries_needed_cell(lead, "no difference to detect" if lead.value == 0 else "not tested")
 
 
-def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
+def _reading(run: Run, rows: pl.DataFrame, ranking: rankings.Ranking) -> tuple[str, ...]:
     tested = rows["p_adjusted"].drop_nulls()
     where = run.headline.label if run.headline else ""
     if tested.is_empty():
@@ -130,12 +122,12 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
     return (*texts, FAMILY)
 
 
-def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[tables.ReportTable, ...]:
+def _letters_table(run: Run, rows: pl.DataFrame, ranking: rankings.Ranking) -> tuple[tables.ReportTable, ...]:
     """Return the metrics from best to worst; two that share a letter are not significantly different."""
     if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
         return ()
     different = rows.filter(pl.col("p_adjusted") < ALPHA).select("metric_a", "metric_b").rows()
-    by_metric = letters(groups(tuple(ranking.values), different))
+    by_metric = rankings.letters(rankings.groups(tuple(ranking.values), different))
     lines = []
     for name, value in ranking.values.items():
         lead = ranking.leads.get(name)
@@ -154,7 +146,7 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[tabl
 
 def _picked(row: Mapping[str, Any]) -> tables.Share:
     ends = (row["correlation"], row["ci_low"], row["ci_high"])
-    return tables.Share(*(None if one is None else prefers_the_same(one) for one in ends))
+    return tables.Share(*(None if one is None else rankings.prefers_the_same(one) for one in ends))
 
 
 WITHIN = (
@@ -171,7 +163,7 @@ def within_section(run: Run, findings: Findings) -> Section:
     rows: dict[str, Mapping[str, Any]] = {}
     where = ""
     if ranking.sample is not None:
-        values = values_of(run, ranking.quantity, ranking.sample, run.click)
+        values = rankings.values_of(run, ranking.quantity, ranking.sample, run.click)
         rows = {row["editorial_metric"]: row for row in values}
         where = f" at {ranking.sample.label}{', all markets together' if is_sum else ''}"
     table = tables.shown_table(
