@@ -171,19 +171,13 @@ def write_evaluation(
     """Write report, tables and Parquet into a new folder (else OutputError); `besides` are settings too."""
     from clickassay.report.writers.page import write_study  # noqa: PLC0415 - templates take a while to import
 
-    one = result.evaluation
+    one, rel = result.evaluation, result.options.get("rel", 1)
     depth = min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in one.measures)))
-    frames = one.frames | curve_tables(one.lists, rel=result.options.get("rel", 1), depth=depth)
+    frames = one.frames | curve_tables(one.lists, rel=rel, depth=depth)
     left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
     frames = {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}
     report = build_evaluation_report(
-        frames,
-        result.conventions,
-        rel=result.options.get("rel", 1),
-        answer=answer(result.evaluation),
-        shares=frozenset(str(one) for one in result.evaluation.measures if one.metric.high == 1),
-        command=command,
-        per_query=per_query,
+        one, frames, result.conventions, rel=rel, command=command, per_query=per_query
     )
     asked = {name: one for name, one in result.options.items() if name not in ("design", "classes")}
     settings = {

@@ -44,6 +44,9 @@ _NAMED = 4
 Frames = Mapping[str, pl.DataFrame]
 """The tables of `studies.evaluation.forms.EVALUATION_TABLES` by name."""
 
+Conventions = tuple[tuple[str, str], ...]
+"""Pairs (convention, text)."""
+
 
 # ---- columns: numbers with four decimals ---------------------------------------------------------
 
@@ -370,21 +373,14 @@ def difference_figure(frame: pl.DataFrame) -> Figure:
 
 
 def build_evaluation_report(
-    frames: Frames,
-    conventions: tuple[tuple[str, str], ...],
-    *,
-    rel: int,
-    answer: str,
-    shares: frozenset[str],
-    command: str,
-    per_query: bool,
+    evaluation: Evaluation, frames: Frames, told: Conventions, *, rel: int, command: str, per_query: bool
 ) -> StudyReport:
     """Turn the frames of an evaluation into sentences, tables and pictures, without writing anything.
 
-    conventions: pairs (convention, text); answer: the title.
-    rel: lowest grade that the curves of precision count as relevant.
-    shares: names of the measures that lie in 0..1.
+    frames: those of the evaluation that are shown, and its curves; rel: lowest grade that the curves of
+    precision count as relevant.
     """
+    shares = frozenset(str(one) for one in evaluation.measures if one.metric.high == 1)
     runs, means = frames["runs"]["run"].to_list(), frames["means"]
     queries = plural(int(frames["runs"]["queries_averaged"][0]), "query", "queries")
     named = [visible(run) for run in runs] if len(runs) <= _NAMED else [plural(len(runs), "run")]
@@ -401,7 +397,7 @@ def build_evaluation_report(
         sections.append(Section("queries", "Values by query", reading, folded=(table,)))
     lead = f"{plural(means['measure'].n_unique(), 'measure')} of {listed(named)} over {queries}."
     return StudyReport(
-        "Rankings against judgments", answer, lead, conventions, tuple(sections),
+        "Rankings against judgments", answer(evaluation), lead, told, tuple(sections),
         visible(command, limit=10_000),
     )  # fmt: skip
 

@@ -84,37 +84,31 @@ def make_plan(
     if options.variant == CORRECTED and sources.relevance is None:
         raise ActiveError("variant corrected: labels correct a model's grades; give these with --relevance")
     progress(Event("reading rankings"))
-    inputs = read_pool(sources, settings, depth=options.depth)
+    pool, documents, notes = read_pool(sources, settings, depth=options.depth)
     progress(Event("weighing queries"))
-    moments = measure_moments(inputs.pool, options.measure)
+    moments = measure_moments(pool, options.measure)
     sampling = sampling_distribution(
-        inputs.pool,
-        options.measure,
-        options.variant,
-        defensive_share=options.defensive_share,
-        moments=moments,
+        pool, options.measure, options.variant, defensive_share=options.defensive_share, moments=moments
     )
-    expected = expected_error(inputs.pool, moments, sampling.q, options.budget, options.variant)
-    sizes = np.diff(inputs.pool.offsets)
+    expected = expected_error(pool, moments, sampling.q, options.budget, options.variant)
     queries = plan_folder.PLAN_QUERIES.canonical(
         pl.DataFrame(
             {
-                "query": inputs.pool.queries, "weight": inputs.pool.weights, "draw_probability": sampling.q,
-                "cost": inputs.pool.costs, "documents": sizes, "expected": moments.mean,
+                "query": pool.queries, "weight": pool.weights, "draw_probability": sampling.q,
+                "cost": pool.costs, "documents": np.diff(pool.offsets), "expected": moments.mean,
                 "spread": sampling.spreads,
             }
         )
     )  # fmt: skip
-    documents = inputs.documents
     if "rank_2" not in documents.columns:
         documents = documents.with_columns(rank_2=pl.lit(None, pl.Int32))
     finite = {name: value for name, value in asdict(expected).items() if np.isfinite(value)}
     plan = plan_folder.LabelPlan(
         queries, plan_folder.PLAN_DOCUMENTS.canonical(documents), plan_folder.PLAN_DRAWS.empty(), options,
         settings.max_grade, finite,
-        0.0, (*inputs.notes, *((_NO_SPREAD,) if sampling.no_spread else ())),
+        0.0, (*notes, *((_NO_SPREAD,) if sampling.no_spread else ())),
     )  # fmt: skip
-    return _with_draws(plan, inputs.pool.costs, sampling.q)
+    return _with_draws(plan, pool.costs, sampling.q)
 
 
 def _with_draws(plan: plan_folder.LabelPlan, costs: Floats, q: Floats) -> plan_folder.LabelPlan:

@@ -65,19 +65,13 @@ _Groups = Sequence[Sequence[QueryGroups]]
 _VALUES = {"within": "correlation", "correlations": "correlation", "differences": "exact"}
 _AGREE = 1e-9  # a correlation computed again from the configurations is the one that the run states
 _KEY_TYPES = {"market": pl.String, "depth": pl.Int32, "judge": pl.String}
-_OVERLAP = pl.Schema(
-    {
-        **_KEY_TYPES,
-        **{f"{what}_{run}": pl.Int64 for what in ("queries", "configurations") for run in ("a", "b", "both")},
-    }
-)
+_COUNTED = [f"{what}_{run}" for what in ("queries", "configurations") for run in ("a", "b", "both")]
+_OVERLAP = pl.Schema({**_KEY_TYPES, **dict.fromkeys(_COUNTED, pl.Int64)})
 _AGAIN = pl.Schema(
     {
-        **{"table": pl.String, **_KEY_TYPES, "split": pl.String, "class": pl.String},
-        **{"click_metric": pl.String, "editorial_metric": pl.String},
+        **{name: _KEY_TYPES.get(name, pl.String) for name in PLACE},
         **dict.fromkeys(("again_a", "again_b", "low", "high", "p"), pl.Float64),
-        "paired_caution": pl.String,
-        "folds": pl.Int64,
+        **{"paired_caution": pl.String, "folds": pl.Int64},
     }
 )
 

@@ -183,12 +183,8 @@ def _outcome(run: Run, rule: Rule, choice: SampleChoice) -> Outcome:
         kept = (status == rule.status) == rule.is_equal
         return Outcome(rule.text, RuleState.HOLDS if kept else RuleState.BROKEN, reason, status=status)
     try:
-        wanted = SampleChoice(
-            *(
-                getattr(rule.place if getattr(rule.place, name) is not None else choice, name)
-                for name in SAMPLE_COLUMNS
-            )
-        )
+        given = {name: part for name, part in vars(rule.place).items() if part is not None}
+        wanted = replace(choice, **given)
         rows = wanted.rows(run.tables[STATISTICS.name])
         has_judged = rows.is_empty() or rows["n_sessions"].sum()
         key = run.key(wanted) if has_judged else largest_samples(rows)[0]
