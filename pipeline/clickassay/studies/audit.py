@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.conventions import CHOICE, CONVENTION, QUANTITY, TOOLS
-from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import JudgmentError, NothingInCommonError, ReportError, SettingsError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
@@ -145,17 +143,6 @@ def _other_judgments(run: Run) -> ReportError:
 NONE = "-"
 """How a result without a grade is written."""
 
-ONE_LIST = Table(
-    "one_list",
-    "one row per convention, in the order of the quantities",
-    ("quantity", "convention"),
-    QUANTITY,
-    CONVENTION,
-    Column("value", pl.Float64, "value of the convention for the list"),
-    CHOICE,
-    TOOLS,
-)
-
 
 def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int) -> Lists:
     """Return a list of the grades of its results, best first, and of `others` judged; None = without a grade.
@@ -182,9 +169,10 @@ def read_grades(option: str, text: str) -> list[int | None]:
 
 
 def audit_list(lists: Lists, scale: AuditScale) -> pl.DataFrame:
-    """Return the value of each convention for one list, in the columns of `ONE_LIST`."""
+    """Return a row for each convention of one list: quantity, convention, value, choice, tools."""
     rows = [
         (one.quantity, one.measure, float(one.values(lists, scale)[0]), one.choice, one.tools)
         for one in (*conventions(scale), *conventions(scale, INCOMPLETE_JUDGMENTS))
     ]
-    return pl.DataFrame(rows, {column.name: column.dtype for column in ONE_LIST.columns}, orient="row")
+    names = ("quantity", "convention", "value", "choice", "tools")
+    return pl.DataFrame(rows, dict.fromkeys(names, pl.String) | {"value": pl.Float64}, orient="row")
