@@ -134,12 +134,8 @@ class InspectResult(Result):
             given = {text.partition("=")[0] for text in settings.column}
             guessed = [text for text in found.column if text.partition("=")[0] not in given]
             grades = {"scale", "max_grade", "relevant_grade", "success_grade"}
-            own = (
-                {}
-                if grades & said.keys()
-                else {one.name: one.value for one in guesses(found, settings) if one.is_set}
-            )
-            scale = {name: value for name, value in own.items() if name in grades}
+            guessed_scale = () if grades & said.keys() else guesses(found, settings)
+            scale = {one.name: one.value for one in guessed_scale if one.is_set and one.name in grades}
             settings = Settings(**said | scale | {"column": (*settings.column, *guessed)})
             inspection = job.inspect_log(found.sources, settings, count=not quick, progress=progress)
             return cls(inspection, project="" if inspection.problems else told)

@@ -30,7 +30,7 @@ from clickassay.studies.evaluation.comparing import (
     leaderboard,
     mean_with_interval,
 )
-from clickassay.studies.evaluation.corrected import CorrectedTables, Design, Sides, corrected_tables
+from clickassay.studies.evaluation.corrected import CorrectedTables, Design, corrected_tables
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 AverageOver = Literal["judged", "both"]
@@ -184,11 +184,8 @@ def _corrected(
     by_judge = {name: _RunValues.of((name, run), judge, options) for name, run in runs.items()}
     joined.refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
     apart = tuple(line for part in by_judge.values() for line in _finding(part.apart, strict=strict))
-    sides = {
-        name: Sides(one.lists, parts[name].lists, one.values, parts[name].values)
-        for name, one in by_judge.items()
-    }
-    means, compared, cautions = corrected_tables(options.measures, sides, baseline=baseline, design=design)
+    sides = ({name: (one.lists, one.values) for name, one in side.items()} for side in (by_judge, parts))
+    means, compared, cautions = corrected_tables(options.measures, *sides, baseline, design)
     return means, compared, (*apart, *cautions)
 
 
