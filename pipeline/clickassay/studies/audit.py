@@ -36,7 +36,6 @@ class Audit:
     """Conventions computed on the judged configurations of one market, depth and judge."""
 
     sample: Sample  # The configurations; their offline metrics are the conventions that were computed.
-    scale: AuditScale  # The cut and the scale.
     # Number of results of the configurations that have no judgment; None where that is not known.
     n_unjudged: int | None
     # audited, changed: In the forms of `contracts.conventions.CONVENTIONS` and
@@ -97,7 +96,7 @@ def audit_run(
             columns[one.measure] = one.values(lists, scale)
     audited = with_conventions(sample, columns)
     tables = audit_tables(audited, declared, reasons, pool=settings.pool, progress=progress)
-    return Audit(audited, scale, n_unjudged, *tables)
+    return Audit(audited, n_unjudged, *tables)
 
 
 def _judged_lists(run: Run, graded: GradedSample, source: Source) -> tuple[Lists, int]:

@@ -14,12 +14,6 @@ from clickassay.studies.runs_compared.gate.check import Outcome, RuleState
 SCHEMA = 1
 """Number of the form of the JSON document."""
 
-_SHOWN = (
-    "rule", "state", "reason", "market", "depth", "judge", "status", "value", "ci_low", "ci_high", "caution",
-    "comparison", "limit",
-)  # fmt: skip
-
-
 WORDS = {
     RuleState.BROKEN: "broken",
     RuleState.UNDECIDED: "undecided",
@@ -74,7 +68,9 @@ class CheckResult(Result):
     @property
     def rules(self) -> pl.DataFrame:
         """A row for each rule: state, reason, sample, value with its interval, limit."""
-        rows = [{name: one.as_data()[name] for name in _SHOWN} for one in self.outcomes]
+        rows = [
+            {name: part for name, part in one.as_data().items() if name != "changes"} for one in self.outcomes
+        ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property

@@ -184,8 +184,10 @@ def _corrected(
     by_judge = {name: _RunValues.of((name, run), judge, options) for name, run in runs.items()}
     joined.refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
     apart = tuple(line for part in by_judge.values() for line in _finding(part.apart, strict=strict))
-    sides = ({name: (one.lists, one.values) for name, one in side.items()} for side in (by_judge, parts))
-    means, compared, cautions = corrected_tables(options.measures, *sides, baseline, design)
+    ours, theirs = (
+        {name: (one.lists, one.values) for name, one in side.items()} for side in (by_judge, parts)
+    )
+    means, compared, cautions = corrected_tables(options.measures, ours, theirs, baseline, design)
     return means, compared, (*apart, *cautions)
 
 

@@ -72,10 +72,6 @@ class Door:
         """What the browser is asked to keep, in place of the token in the address."""
         return f"clickassay={self.token}; Path={self.path}; HttpOnly; SameSite=Lax"
 
-    def knows(self, token: str) -> bool:
-        """Return whether this is the token."""
-        return secrets.compare_digest(token.encode(), self.token.encode())
-
     def refusal(self, path: str, headers: Mapping[str, str]) -> str:
         """Return why a request is refused; '' if it is not.
 
@@ -83,22 +79,21 @@ class Door:
         another origin, also of another port of this machine, are refused, and whoever lacks the token.
         """
         host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
-        if _host_name(host) not in _NAMES or origin not in ("", f"http://{host}"):
+        try:
+            name = urlsplit(f"http://{host}").hostname
+        except ValueError:
+            name = None
+        if name not in _NAMES or origin not in ("", f"http://{host}"):
             return "This page answers only to its own address."
         try:
             kept = SimpleCookie(headers.get("cookie", "")).get("clickassay")
         except CookieError:
             kept = None
-        if not path.startswith(self.path) or kept is None or not self.knows(kept.value):
+        token = "" if kept is None else kept.value
+        is_known = secrets.compare_digest(token.encode(), self.token.encode())
+        if not path.startswith(self.path) or not is_known:
             return "Open the address that the command has printed: it has the token."
         return ""
-
-
-def _host_name(host: str) -> str | None:
-    try:
-        return urlsplit(f"http://{host}").hostname
-    except ValueError:
-        return None
 
 
 class _Handler(BaseHTTPRequestHandler):
