@@ -103,15 +103,8 @@ def build_comparison(comparison: RunComparison, command: str) -> ComparisonRepor
         for letter, name, folder in zip("AB", comparison.names, folders, strict=True)
     )
     title, lead = words.title_and_lead(comparison)
-    return ComparisonReport(
-        title,
-        lead,
-        samples,
-        runs,
-        tuple(words.sentences(comparison)),
-        sections,
-        visible(command, limit=10_000),
-    )
+    told, typed = tuple(words.sentences(comparison)), visible(command, limit=10_000)
+    return ComparisonReport(title, lead, samples, runs, told, sections, typed)
 
 
 def comparison_html(report: ComparisonReport) -> str:
