@@ -82,8 +82,7 @@ def prepare_judgments(
     if usable.height and not judged.height:
         raise JudgmentError(
             f"judgments: none of the {usable.height:,} rows has a grade: all are blank, -1 or a word such "
-            "as null or refused; put the grades in a column `grade` (COEC of `clicks judgments` has grades "
-            "only with --cuts)"
+            "as null or refused; put the grades in a column `grade`"
         )
     normal = normal_judgments(judged, normalise_urls=settings.normalise_urls)
     resolved = _resolve_conflicts(normal, settings.conflicts, judged)

@@ -119,14 +119,14 @@ def test_it_says_which_model_the_log_supports(tables):
     section = examination_section(run_of(canonical(tables)))
     text = " ".join(section.reading)
     for words in (
-        "This log supports PBM: it predicts MeanRR of unseen rankings with a correlation of 0.50 within queries "
-        "(95% CI 0.40 to 0.60), where 0.60 is attainable.",
+        "This log supports PBM: it predicts MeanRR of unseen rankings with a correlation of 0.50 within "
+        "queries (95% CI 0.40 to 0.60), where 0.60 is attainable.",
         "Not significantly worse: UBM.",
         "Significantly worse: DBN.",
         "0.80 more is observed (95% CI 0.60 to 1.00); 64% of pairs",
         "A model chosen by nine tenths of the queries has a correlation of 0.45 (95% CI 0.35 to 0.55)",
-        "64% of the variance of MeanRR between rankings of a query is noise of their sessions (20 queries, 100 "
-        "rankings, 5,000 sessions).",
+        "64% of the variance of MeanRR between rankings of a query is noise of their sessions (20 queries, "
+        "100 rankings, 5,000 sessions).",
     ):
         assert words in text
     figure = section.figures[0]
