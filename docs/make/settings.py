@@ -18,9 +18,9 @@ A setting has one name everywhere. `idle_minutes` here is
 - `idle_minutes = 30`, a line of the file that `--settings FILE.toml` names.
 
 Options override variables, then the file, then the default. Variables and the file may have settings that a
-command does not use; unknown names are refused. An empty variable is not set. True and false are the options
-`--only-judged` and `--no-only-judged`. Lists take several values: with commas, by repeating the option, or as
-a list in TOML: `depth = [5, 10]`.
+command does not use; unknown names are refused. An empty variable is not set. True and false are
+`--only-judged` and `--no-only-judged`. Lists take values with commas, by repeating the option, or in TOML:
+`depth = [5, 10]`.
 
 A run keeps its settings in `settings.json`.
 """

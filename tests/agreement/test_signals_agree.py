@@ -1,4 +1,4 @@
-"""Signals beside clicks: what plain Python finds, on every engine, in one batch or in many."""
+"""Signals beside clicks: what plain Python finds, and in stores (engines and batches: test_outcomes)."""
 
 from collections import Counter
 
@@ -8,18 +8,16 @@ import pytest
 from clickassay.core.errors import InputError
 from clickassay.core.settings import load_settings
 from clickassay.jobs.inputs import Sources
-from clickassay.jobs.patterns import log_to_patterns, make_patterns
+from clickassay.jobs.patterns import log_to_patterns
 from clickassay.jobs.stores import grow_store
 from clickassay.patterns.store import PatternStore
 from support.logs.messy import write_log
 from support.logs.stores import times_of
 from support.oracle.messy_signals import signal_log
 from support.oracle.oracle_signals import signals_of
-from support.spark.spark_logs import differing_tables
 from support.tiers import first
 
 NO_LIMIT = {"max_rejected": 1.0}
-FILES = ("signals.parquet", "patterns.parquet", "configurations.parquet", "queries.parquet", "funnel.parquet")
 
 
 def files_of(seed, folder):
@@ -62,22 +60,6 @@ def test_signals_are_those_of_plain_python(seed, tmp_path):
     assert counts_of(table.funnel, "actions", "kept") == dict(names)
     found = counts_of(table.funnel, "dwell times")
     assert {step: found.get(step, 0) for step in dwell} == dict(dwell)
-
-
-@pytest.mark.parametrize("seed", first(12, range(100)))
-def test_other_engines_and_batches_leave_the_same_bytes(seed, tmp_path):
-    searches, clicks, _, given = files_of(seed, tmp_path)
-    places = {}
-    for name, more in {"arrays": {}, "duckdb": {"engine": "duckdb"}, "batches": {"batch": "20"}}.items():
-        places[name] = tmp_path / name
-        make_patterns(Sources(str(searches), str(clicks)), places[name], chosen(given, **more))
-    for name in ("duckdb", "batches"):
-        assert differing_tables(places["arrays"], places[name]) == []
-        assert _bytes(places["arrays"]) == _bytes(places[name])
-
-
-def _bytes(folder):
-    return {name: (folder / name).read_bytes() for name in FILES if (folder / name).exists()}
 
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])

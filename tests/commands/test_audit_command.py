@@ -51,10 +51,6 @@ def audited(run, judgments):
     return audit_run(run, judgments=judgments)
 
 
-def means_of(audited):
-    return dict(audited.audited.filter(click_metric="UCTR").select("convention", "mean").iter_rows())
-
-
 @pytest.fixture(scope="module")
 def zero(log):
     return made(log, "zero", "--unjudged=zero", judgments="some.parquet")
@@ -191,7 +187,7 @@ def test_conventions_differ_on_results_without_a_judgment_where_the_run_filled_t
     (row,) = blind.audited.filter(convention=name, click_metric="UCTR").iter_rows(named=True)
     assert (row["mean"], row["reason"], blind.n_unjudged) == (None, NEEDS_UNJUDGED, None)
     assert seeing.n_unjudged > 0
-    means = means_of(seeing)
+    means = dict(seeing.audited.filter(click_metric="UCTR").select("convention", "mean").iter_rows())
     assert means[name] > means["ERR(max_rel=4)@5"] + 1e-4
     assert means["ERR(max_rel=4,unjudged=2)@5"] > means["ERR(max_rel=4)@5"] + 1e-4
     assert means["nDCG(dcg='log2',judged_only=True)@5"] > means["nDCG(dcg='log2')@5"] + 1e-4

@@ -100,17 +100,13 @@ def test_a_name_that_is_not_utf_8_is_refused_in_one_line(case):
     assert r"no\udcfftext is not UTF-8" in line
 
 
-def kind_of(case):
-    return place_of(declared(case[0])[case[1]].annotation)
-
-
 @pytest.mark.parametrize("case", PLACES, ids=ids)
 def test_a_url_is_refused_before_any_work_where_nothing_reads_or_writes_it(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for url in ("s3://KEY:HU/SH@bucket/logs", "https://shop.example/run?X-Amz-Signature=HU", "hdfs:/logs"):
         line = tiny.refusal(*given(*case, url))
         assert "HU" not in line
-        kind = kind_of(case)
+        kind = place_of(declared(case[0])[case[1]].annotation)
         if not kind.on_store:
             assert " is a URL, but must be local; " in line
         elif url.startswith("hdfs"):

@@ -67,12 +67,6 @@ def facts(name):
     return dict(lines)
 
 
-def source_of(name):
-    """Return the source of a metric: its own, or of its chapter."""
-    (chapter,) = (text for text in CHAPTERS.values() if f"### {name}\n" in text)
-    return facts(name).get("source") or chapter.split("###")[0]
-
-
 def other_tools(name):
     """Return the rows of the second table of a metric: (tool, number, why)."""
     return [tuple(row) for row in rows("| other tools" + SECTIONS[name].split("| other tools")[1])[1:]]
@@ -141,7 +135,8 @@ def declared(name):
 @pytest.mark.parametrize("name", SECTIONS)
 def test_settings_and_source_of_a_metric_are_those_it_declares(name):
     metric, said = declared(name), facts(name)
-    assert metric.source in source_of(name)
+    (chapter,) = (text for text in CHAPTERS.values() if f"### {name}\n" in text)
+    assert metric.source in said.get("source", chapter.split("###")[0])
     expected = {parameter.setting for parameter in metric.parameters} - {None}
     expected |= {"pool"} if "pool" in metric.needs else set()
     expected |= {"success_grade"} if "good" in metric.needs else set()
@@ -233,16 +228,12 @@ def test_the_example_of_values_of_your_own_is_what_the_package_computes(name):
 
 def test_linear_gains_are_those_of_the_tools_that_the_page_names():
     _, linear = worked(OWN["`nDCG(gains='0 1 2 3 4')`"])
-    for found in (by_trec_eval("ndcg_cut_5"), by_ir_measures("nDCG@5")):
+    by_trec_eval = pytrec_eval.RelevanceEvaluator(qrels(), {"ndcg_cut_5"}).evaluate(run())["1"]
+    for found in (by_trec_eval["ndcg_cut_5"], by_ir_measures("nDCG@5")):
         assert found == pytest.approx(linear, abs=5e-5)
 
 
 # ---- docs/reference/metrics.md: other tools ---------------------------------------------------
-def by_trec_eval(measure, level=1):
-    evaluator = pytrec_eval.RelevanceEvaluator(qrels(), {measure}, relevance_level=level)
-    return evaluator.evaluate(run())["1"][measure]
-
-
 def by_ir_measures(measure):
     needs_perl = measure.startswith("ERR") or "exp" in measure
     if needs_perl and shutil.which("perl") is None:

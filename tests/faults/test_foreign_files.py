@@ -148,7 +148,7 @@ def test_init_names_what_is_no_table(tmp_path, monkeypatch):
 def test_the_step_to_parquet_works_as_it_is_typed(tmp_path, kind):
     file = tmp_path / "it's a table.bin"
     file.write_bytes(KINDS[kind][0](tmp_path))
-    step = foreign.foreign_kind(file, file.read_bytes()[: foreign.FIRST_BYTES]).step.partition(": ")[2]
+    step = foreign.foreign_kind(file, file.read_bytes()[: foreign.FIRST_BYTES])[1].partition(": ")[2]
     typed = step.replace("python", shlex.quote(sys.executable), 1)
     subprocess.run(["sh", "-c", typed], check=True, cwd=tmp_path)
     assert pl.read_parquet(tmp_path / "it's a table.parquet").equals(TABLE)

@@ -6,17 +6,28 @@ import pytest
 from scipy import stats
 
 import clickassay as ca
-from clickassay.click_models.catalogue import click_models
+from clickassay.click_models.catalogue import CLICK_MODELS, click_models
 from clickassay.core.errors import ClickassayError, ClickModelError, SettingsError
 from clickassay.findings.run import largest_samples
 from clickassay.inputs.importers.judgments import RatingOptions, import_judgments
-from clickassay.jobs.click_models import ClickedLists
-from clickassay.jobs.from_clicks import FEW_CLICKS, FORMATS, NO_FOLDS, files_for, judgments_from_clicks
+from clickassay.jobs.click_models import ClickedLists, supported_model
+from clickassay.jobs.from_clicks import (
+    FAR,
+    FEW_CLICKS,
+    FORMATS,
+    HARDLY,
+    NO_FOLDS,
+    NO_ORDER,
+    files_for,
+    judgments_from_clicks,
+    model_for_judgments,
+)
 from clickassay.judgments.relevance import COEC
 from support.logs import tiny
 from support.places import ROOT
 
 EXAMINED = (1.0, 0.6, 0.3)
+KINDS = [kind for kind in CLICK_MODELS if kind.estimates_attraction]
 
 
 def world(seed=0, *, queries=40, sessions=400, folds=16, depth=3):
@@ -74,7 +85,9 @@ def test_coec_and_its_interval_are_those_of_a_plain_loop():
         value = whole[row["url"]]
         assert row["relevance"] == pytest.approx(value)
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((max(0, value - half), value + half))
-        assert row["grade"] is None
+        assert row["grade"] == sum(row["relevance"] >= limit for limit in (0.5, 1, 1.5, 2))
+        assert row["coec"] == row["relevance"]
+        assert row["ctr"] == row["clicks"] / row["sessions"]
 
 
 def test_a_click_model_gives_its_relevance():
@@ -138,8 +151,6 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ClickModelError, match="sessions to fit on but no click"):
         judgments_from_clicks(none, COEC, pseudo_count=1.0)
     found = judgments_from_clicks(lists, COEC, pseudo_count=1.0)
-    with pytest.raises(ClickModelError, match="needs grades, and COEC has no scale; give --cuts"):
-        files_for(found, "quepid")
     two = pl.concat([found, found.with_columns(market=pl.lit("other"))])
     with pytest.raises(ClickModelError, match="has no markets, and there are 2; give one by --market"):
         files_for(two, "quepid")
@@ -166,9 +177,7 @@ def test_every_format_is_read_back_by_the_importer(form, tmp_path):
 @pytest.mark.parametrize("model", ["PBM", COEC])
 def test_every_format_is_read_by_judges_and_import(form, model, tmp_path):
     lists, _ = world(7, queries=8)
-    ends = "0.5,1,1.5,2"
-    cuts = None if form in ("csv", "table") else ends
-    found = judgments_from_clicks(lists, model, pseudo_count=1.0, cuts=cuts)
+    found = judgments_from_clicks(lists, model, pseudo_count=1.0)
     if form == "table":
         file = tmp_path / "click_judgments.parquet"
         found.write_parquet(file)
@@ -176,21 +185,12 @@ def test_every_format_is_read_by_judges_and_import(form, model, tmp_path):
         for name, text in files_for(found, form).items():
             (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
         file = tmp_path / next(iter(files_for(found, form)))
-    by_relevance = "..0.5=0,0.5..1=1,1..1.5=2,1.5..2=3,2..=4"
-    own_map = by_relevance if model == COEC and cuts is None else ""
-    imported = import_judgments(
-        [file], out=tmp_path / "read", rating_options=RatingOptions(grade_map=own_map)
-    )
+    imported = import_judgments([file], out=tmp_path / "read")
     assert imported.counts["judgments"] == found.height
-    wanted = found["grade"].to_list()
-    if own_map:
-        wanted = [sum(value >= float(end) for end in ends.split(",")) for value in found["relevance"]]
-        with pytest.raises(ClickassayError, match=r"found the rating .* a fraction"):
-            import_judgments([file], out=tmp_path / "none")
     read = pl.read_parquet(tmp_path / "read" / "judgments.parquet")
-    assert sorted(read["grade"]) == sorted(wanted)
+    assert sorted(read["grade"]) == sorted(found["grade"])
     read.write_csv(tmp_path / "again.csv")
-    told = ca.judges([file, tmp_path / "again.csv"], grade_map=(own_map, ""))
+    told = ca.judges([file, tmp_path / "again.csv"])
     assert told.agreement.filter(measure="equal")["value"].item() == 1
 
 
@@ -198,8 +198,10 @@ def test_the_command_writes_a_folder(tmp_path):
     log = tiny.write_log(tmp_path)
     tiny.said_by(*log.options("patterns", out=tmp_path / "patterns"))
     asked = ("clicks", "judgments", tmp_path / "patterns", "--out", tmp_path / "out")
-    said = tiny.said_by(*asked, "--least-sessions", 2, "-q")
-    assert said.startswith("9 results of 3 queries: ")
+    said = tiny.said_by(*asked, "--least-sessions", 2, "-q").splitlines()
+    assert said[0].startswith("This log cannot tell which click model it supports: no query has 3 rankings ")
+    assert said[0].endswith(". PBM is used; or name another.")
+    assert said[1].startswith("9 results of 3 queries: ")
     assert {file.name for file in (tmp_path / "out").iterdir()} == {
         "click_judgments.parquet", "judgments.csv", "settings.json",
     }  # fmt: skip
@@ -207,6 +209,37 @@ def test_the_command_writes_a_folder(tmp_path):
     few = tiny.refusal(*asked[:3], "--out", tmp_path / "none", "--least-sessions", 10_000)
     assert "no result was shown in that many sessions; lower --least-sessions" in few
     assert not (tmp_path / "none").exists()
+
+
+def test_the_model_is_the_one_that_the_log_supports():
+    lists, _ = world(8, queries=20)
+    chosen, why = model_for_judgments(lists, pseudo_count=1.0)
+    assert (chosen in {"PBM", "UBM", "DBN", "CCM"}, why) == (True, None)
+    found = supported_model(lists, KINDS, pseudo_count=1.0, click_metric="MeanRR", seed=0)
+    assert chosen == found.model
+    few, _ = world(8, queries=20, sessions=19)
+    chosen, why = model_for_judgments(few, pseudo_count=1.0)
+    assert (chosen, why[:31]) == ("PBM", "no query has 3 rankings with 20")
+
+
+def test_satisfaction_that_clicks_hardly_identify_has_a_caution():
+    lists, _ = world(9, queries=12)  # users of this world never stop: DBN takes few for satisfied
+    found = judgments_from_clicks(lists, "DBN", pseudo_count=1.0)
+    by_url = {row["url"]: row for row in found.iter_rows(named=True)}
+    log = lists.log()
+    model = click_models(["DBN"])[0].fit(log, pseudo_count=1.0).model
+    for url, a, s in zip(log.documents["url"], model.attraction, model.satisfaction, strict=True):
+        caution = by_url[url]["caution"] or ""
+        if abs(a - s) <= FAR:
+            assert HARDLY not in caution
+    assert found["caution"].str.contains(HARDLY, literal=True).any()
+    assert not judgments_from_clicks(lists, "PBM", pseudo_count=1.0)["caution"].str.contains(HARDLY).any()
+    halves, _ = world(9, queries=12, folds=2)
+    told = judgments_from_clicks(halves, "DBN", pseudo_count=1.0)["caution"]
+    assert set(told) == {NO_FOLDS, f"{HARDLY}; {NO_FOLDS}"}
+    single = lists.patterns.filter(pl.col("click_mask").bitwise_count_ones() < 2)
+    alone = judgments_from_clicks(ClickedLists(lists.configurations, single, 3), "DBN", pseudo_count=1.0)
+    assert alone["caution"].str.starts_with(NO_ORDER).all()
 
 
 QUICK = {"depth": [5], "click_models": "none", "iterations": 50, "progress": False}

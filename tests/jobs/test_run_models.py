@@ -42,6 +42,20 @@ def test_every_market_and_depth_has_its_models(found):
     assert found["click_grades"]["model"].unique().to_list() == ["DBN"]
 
 
+def test_rankings_are_held_out_at_the_greatest_depth_of_each_market(found):
+    held_out, statistics = found["click_held_out"], found["statistics"]
+    deepest = statistics.group_by("market").agg(pl.col("depth").max()).sort("market")
+    assert held_out.select("market", "depth").unique().sort("market").rows() == deepest.rows()
+    assert set(held_out["model"]) >= {"DBN", "PBM", "UBM"}
+    told = held_out.filter(pl.col("reason").is_null())
+    assert told.group_by("market", "click_metric").agg(pl.col("is_best").sum())["is_best"].to_list() == [
+        1
+    ] * (told.select("market", "click_metric").n_unique())
+    best = held_out.drop_nulls("correlation").filter(behind=0).select("market", "click_metric", "model")
+    tenths = found["click_calibration"]
+    assert tenths.join(best, on=("market", "click_metric", "model"), how="anti").is_empty()
+
+
 def test_models_are_those_of_the_command_on_the_same_lists(found):
     rows = found["configurations"].filter(market="north", depth=5)
     lists = rows.select("market", "configuration_id", "query", "results").sort("configuration_id")

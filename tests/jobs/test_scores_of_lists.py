@@ -267,7 +267,7 @@ def test_scores_of_other_lists_are_refused_in_one_line(table):
 
 def test_texts_are_brought_into_the_forms_of_the_log():
     log = tiny.searches().with_columns(pl.col("results"))
-    table = log_to_patterns_of(log)
+    table = ca.pattern_table(log, tiny.clicks(), depth=3, progress=False)
     lists = table.configurations
     spelled = lists.select(
         pl.col("query").str.to_uppercase(),
@@ -279,10 +279,6 @@ def test_texts_are_brought_into_the_forms_of_the_log():
     )
     found = prepare_scores(spelled, SETTINGS, by_market=False, deepest=5).of_lists(lists)
     assert found[:, 0].tolist() == list(range(lists.height))
-
-
-def log_to_patterns_of(searches):
-    return ca.pattern_table(searches, tiny.clicks(), depth=3, progress=False)
 
 
 def test_the_command_takes_a_file_and_records_it(tmp_path):

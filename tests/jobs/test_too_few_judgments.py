@@ -179,17 +179,12 @@ def _judgments(out):
     return {(" ".join(query.lower().split()), url) for query, url, _ in rows}
 
 
-def _sessions(folder):
-    """Return the sessions that the plain-Python oracle forms."""
-    halves = (rows(folder / f"{name}.parquet") for name in ("searches", "clicks"))
-    return log_to_sessions(*halves, {"depth": (10,)}, Counter())
-
-
 @needs_chorus
 def test_chorus_with_its_judgments_ends_with_what_share_is_judged_and_what_to_judge(tmp_path):
     import_ubi([CHORUS / "ubi_queries_events.ndjson"], out=tmp_path / "log")
     judged = _judgments(tmp_path / "grades.csv")
-    sessions = _sessions(tmp_path / "log")
+    halves = (rows(tmp_path / "log" / f"{name}.parquet") for name in ("searches", "clicks"))
+    sessions = log_to_sessions(*halves, {"depth": (10,)}, Counter())  # by the plain-Python oracle
     shown = [(session.query, url) for session in sessions for url in session.results[:10]]
     with_grade = sum(result in judged for result in shown)
     inputs = [f"--{name}={tmp_path / 'log' / name}.parquet" for name in ("searches", "clicks")]

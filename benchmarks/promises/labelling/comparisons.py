@@ -13,7 +13,10 @@ from benchmarks.promises.labelling.repeated_plans import repeated_estimates
 from clickassay.core.seeds import child
 from clickassay.studies.labelling.moments import MEASURES, measure_moments, performance
 from clickassay.studies.labelling.pool import Pool, RankedDocuments, pool_of
-from clickassay.studies.labelling.sampling import OF_THE_PAPER, sampling_distribution
+from clickassay.studies.labelling.sampling import CORRECTED, VARIANTS, sampling_distribution
+
+OF_THE_PAPER = tuple(name for name in VARIANTS if name != CORRECTED)
+"""The variants of Sawade et al. (2012)."""
 
 PLANS = (*((variant, 0.0) for variant in OF_THE_PAPER), ("active", 0.1))
 """Variants of q, each with its defensive share."""

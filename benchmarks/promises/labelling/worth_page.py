@@ -8,8 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from benchmarks.promises.labelling.comparisons import ESTIMATED, SELECTED, UPDATED, Comparison
-from clickassay.studies.labelling.sampling import OF_THE_PAPER
+from benchmarks.promises.labelling.comparisons import ESTIMATED, OF_THE_PAPER, SELECTED, UPDATED, Comparison
 
 PAGE = Path(__file__).with_name("worth.md.template")
 COLOURS = ("#d9631e", "#5aa2dc", "#1f6fb2", "#5b6571")

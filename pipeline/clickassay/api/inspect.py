@@ -24,19 +24,7 @@ from clickassay.inputs.importers.base import Imported
 from clickassay.inputs.sources.mapping import likely_table
 from clickassay.inputs.staging.sources import Source
 from clickassay.inputs.text.detect import UNKNOWN, Recognised, recognise
-from clickassay.jobs.inspect import (
-    IMPORTERS,
-    JUDGMENTS,
-    MOST_FILES,
-    Inspection,
-    columns_of,
-    files_of,
-    foreign_judgments,
-    foreign_log,
-    inspect_log,
-    own_folder,
-    tables_of,
-)
+from clickassay.jobs import inspect as job
 from clickassay.jobs.project import found_project, guesses, project_of, project_text
 
 _BAR = 30
@@ -106,7 +94,7 @@ class InspectResult(Result):
 
     def __init__(
         self,
-        inspection: Inspection | None = None,
+        inspection: job.Inspection | None = None,
         files: "Sequence[SeenFile]" = (),
         folder: tuple[Path, str, str] | None = None,
         project: str = "",
@@ -127,7 +115,7 @@ class InspectResult(Result):
         if path is not None:
             check_path(path)
         is_one_file = path is not None and path.is_file() and not sources.keys() - {"judgments"} and not quick
-        if path is not None and is_one_file and recognise(path).layout.name in IMPORTERS:  # as it is
+        if path is not None and is_one_file and recognise(path).layout.name in job.IMPORTERS:  # as it is
             return cls._of_foreign_log(path, sources, settings, progress)
         if path is not None and sources:
             raise InputError("give a file or folder, or --searches, --clicks and --judgments; not both")
@@ -137,7 +125,7 @@ class InspectResult(Result):
             )
         named = sources if path is None else _tables(path)
         if path is not None and not named:
-            found = found_project(path) if path.is_dir() and not own_folder(path) else None
+            found = found_project(path) if path.is_dir() and not job.own_folder(path) else None
             if found is None or "searches" not in found.sources or not found.column:
                 return cls._of_place(path, quick=quick, progress=progress)
             told = "" if found.missing or Path(PROJECT).exists() else project_text(found, Path(), settings)
@@ -146,16 +134,12 @@ class InspectResult(Result):
             given = {text.partition("=")[0] for text in settings.column}
             guessed = [text for text in found.column if text.partition("=")[0] not in given]
             grades = {"scale", "max_grade", "relevant_grade", "success_grade"}
-            own = (
-                {}
-                if grades & said.keys()
-                else {one.name: one.value for one in guesses(found, settings) if one.is_set}
-            )
-            scale = {name: value for name, value in own.items() if name in grades}
+            guessed_scale = () if grades & said.keys() else guesses(found, settings)
+            scale = {one.name: one.value for one in guessed_scale if one.is_set and one.name in grades}
             settings = Settings(**said | scale | {"column": (*settings.column, *guessed)})
-            inspection = inspect_log(found.sources, settings, count=not quick, progress=progress)
+            inspection = job.inspect_log(found.sources, settings, count=not quick, progress=progress)
             return cls(inspection, project="" if inspection.problems else told)
-        inspection = inspect_log(named, settings, count=not quick, progress=progress)
+        inspection = job.inspect_log(named, settings, count=not quick, progress=progress)
         return cls(inspection, project="" if inspection.problems else _project(named, settings))
 
     @classmethod
@@ -164,7 +148,7 @@ class InspectResult(Result):
     ) -> "InspectResult":
         taken = recognise(file)
         try:
-            imported, inspection = foreign_log(file, taken.layout.name, judgments, settings, progress)
+            imported, inspection = job.foreign_log(file, taken.layout.name, judgments, settings, progress)
         except InputError as error:
             return cls(files=[SeenFile(file, replace(taken, command=""), problem=str(error))])
         return cls(inspection, [SeenFile(file, taken, imported)])
@@ -173,10 +157,10 @@ class InspectResult(Result):
     def _of_place(cls, place: Path, *, quick: bool, progress: Progress) -> "InspectResult":
         if not place.is_dir():
             return cls(files=_looked_at([place], quick=quick, progress=progress))
-        own = own_folder(place)
+        own = job.own_folder(place)
         if own is not None:
             return cls(folder=(place, *own))
-        return cls(files=_looked_at(files_of(place), quick=quick, progress=progress))
+        return cls(files=_looked_at(job.files_of(place), quick=quick, progress=progress))
 
     @property
     def is_finding(self) -> bool:
@@ -215,8 +199,8 @@ class InspectResult(Result):
         if self.folder is not None:
             place, what, command = self.folder
             yield from (f"{place}: {what}", f"  {command}")
-        if len(self.files) == MOST_FILES:
-            yield f"Only the first {MOST_FILES} files were read."
+        if len(self.files) == job.MOST_FILES:
+            yield f"Only the first {job.MOST_FILES} files were read."
         alike: dict[object, list[SeenFile]] = {}  # tables of the same unknown columns are shown once
         for one in self.files:
             key = one.file if one.columns is None else tuple(one.columns.items())
@@ -239,12 +223,12 @@ def _project(named: Mapping[str, Source], settings: Settings) -> str:
 
 def _tables(path: Path) -> dict[str, str]:
     """Return the canonical tables of a folder, or the table that a file or all files are; none if neither."""
-    if path.is_dir() and own_folder(path):
+    if path.is_dir() and job.own_folder(path):
         return {}
-    tables = tables_of(path) if path.is_dir() else {}
+    tables = job.tables_of(path) if path.is_dir() else {}
     if tables:
         return tables
-    recognised = [one for _, one in _recognised(files_of(path) if path.is_dir() else [path])]
+    recognised = [one for _, one in _recognised(job.files_of(path) if path.is_dir() else [path])]
     names = {one.layout.name for one in recognised}
     is_read = len(names) == 1 and not any(one.problem for one in recognised)
     return {name: str(path) for name in names & CANONICAL.keys()} if is_read else {}
@@ -265,7 +249,7 @@ class SeenFile:
     @cached_property
     def table(self) -> tuple[pl.Schema, pl.LazyFrame] | None:
         """Columns and types of a table of no known layout, and its rows; None for any other file."""
-        return columns_of(self.file) if self.found.layout.name == "unknown" else None
+        return job.columns_of(self.file) if self.found.layout.name == "unknown" else None
 
     @property
     def columns(self) -> pl.Schema | None:
@@ -323,11 +307,11 @@ def _looked_at(files: list[Path], *, quick: bool, progress: Progress) -> list[Se
     seen = []
     for file, one in recognised:
         taken = replace(one, command=together) if one.layout.name == "ubi" and len(of_ubi) > 1 else one
-        if quick or one.layout.name not in JUDGMENTS:
+        if quick or one.layout.name not in job.JUDGMENTS:
             seen.append(SeenFile(file, taken, problem=one.problem))
             continue
         try:
-            seen.append(SeenFile(file, taken, foreign_judgments(file, one.layout.name, progress)))
+            seen.append(SeenFile(file, taken, job.foreign_judgments(file, one.layout.name, progress)))
         except InputError as error:
             seen.append(SeenFile(file, replace(taken, command=""), problem=str(error)))
     return seen
@@ -368,7 +352,7 @@ def _needed_columns() -> list[str]:
 # ---- canonical tables ---------------------------------------------------------------------------
 
 
-def _log_parts(inspection: Inspection) -> Iterator[Part]:
+def _log_parts(inspection: job.Inspection) -> Iterator[Part]:
     for table in inspection.tables:
         files = f"{table.files:,} file{'s' if table.files > 1 else ''}"
         yield f"{table.name}: {table.path} ({files}, {table.bytes:,} bytes, {table.rows:,} rows)"
@@ -398,7 +382,7 @@ def _log_parts(inspection: Inspection) -> Iterator[Part]:
         yield inspection.command
 
 
-def _signals(inspection: Inspection) -> Iterator[Part]:
+def _signals(inspection: job.Inspection) -> Iterator[Part]:
     if inspection.signals:
         rows = [
             (
@@ -413,7 +397,7 @@ def _signals(inspection: Inspection) -> Iterator[Part]:
         yield ShownTable(heads, rows, heads[1:])
 
 
-def _positions(inspection: Inspection) -> Iterator[Part]:
+def _positions(inspection: job.Inspection) -> Iterator[Part]:
     if not inspection.positions:
         return
     highest = max(one.ctr for one in inspection.positions) or 1.0
@@ -428,7 +412,7 @@ def _positions(inspection: Inspection) -> Iterator[Part]:
     yield ShownTable((*numbers, ""), rows, numbers)
 
 
-def _judged(inspection: Inspection) -> Iterator[Part]:
+def _judged(inspection: job.Inspection) -> Iterator[Part]:
     if not inspection.judged:
         return
     rows = [

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
@@ -18,7 +17,7 @@ from clickassay.api.screen.result import Result
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.output import place_to_write, published_folder
 from clickassay.core.files.tables import writing_tables
-from clickassay.core.progress import Progress, silent
+from clickassay.core.progress import Progress
 from clickassay.core.settings import LOG_SETTINGS, Settings, load_settings
 from clickassay.core.text.words import capital, listed, plural
 from clickassay.health.checks import HealthCheck
@@ -82,13 +81,14 @@ def pattern_table(  # noqa: PLR0913 - the job has this many inputs
     given = load_settings(**settings)
     if judgments is not None and not given.only_judged:
         raise SettingsError("--judgments requires --only-judged; add it, or remove --judgments")
-    target = TableOrStore(None if out is None else str(out), None if store is None else str(store), force)
+    if out is not None and store is not None:
+        raise SettingsError("give either --out or --store")
     sources = Sources(
         searches=source_of(searches), clicks=source_of(clicks), judgments=source_of(judgments),
         outcomes=source_of(outcomes), assignments=source_of(assignments),
     )  # fmt: skip
     with progress_of(progress) as told:
-        return PatternsResult.of(sources, given, target, told)
+        return PatternsResult.of(sources, given, out=out, store=store, force=force, progress=told)
 
 
 @for_python
@@ -108,19 +108,6 @@ def open_patterns(folder: Place) -> "PatternsResult":
     place = Path(folder)
     opened_table(place)
     return PatternsResult(place)
-
-
-@dataclass(frozen=True)
-class TableOrStore:
-    """Where a pattern table is written: a folder, a store, or nowhere; `force` replaces a folder."""
-
-    out: str | None = None
-    store: str | None = None
-    force: bool = False
-
-    def __post_init__(self) -> None:
-        if self.out is not None and self.store is not None:
-            raise SettingsError("give either --out or --store")
 
 
 class PatternsResult(Result):
@@ -146,20 +133,21 @@ class PatternsResult(Result):
 
     @classmethod
     def of(
-        cls, sources: Sources, settings: Settings, target: TableOrStore, progress: Progress = silent
-    ) -> "PatternsResult":
+        cls, sources: Sources, settings: Settings, *, out: Place | None, store: Place | None, force: bool,
+        progress: Progress,
+    ) -> "PatternsResult":  # fmt: skip
         """Make a table, as `pattern_table` says."""
         found: list[HealthCheck] = []
         more: dict[str, Any] = {"checked": found.extend, "progress": progress}
         place: Place | PatternTable
         grown = None
-        if target.store is not None:
-            place = reachable(target.store, settings)
+        if store is not None:
+            place = reachable(str(store), settings)
             grown = grow_store(sources, place, settings, **more)
-        elif target.out is None:
+        elif out is None:
             place = log_to_patterns(sources, settings, **more)
         else:
-            place = make_patterns(sources, target.out, settings, force=target.force, **more)
+            place = make_patterns(sources, str(out), settings, force=force, **more)
         return cls(place, grown, tuple(found))
 
     @cached_property

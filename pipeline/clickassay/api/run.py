@@ -1,8 +1,7 @@
 """From Python: a log and judgments to a run, in memory or in a folder; and runs that were saved."""
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.api.given import Place, SettingsGiven, Table, Told, source_of
+from clickassay.api.screen.chart import Chart, picture_of
 from clickassay.api.screen.html import paragraph
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
@@ -32,21 +32,14 @@ from clickassay.health.checks import HealthCheck, well_text
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run, write_run, write_tables
 from clickassay.metrics.catalogue import BASELINES
+from clickassay.report.verdict import sentences
 from clickassay.report.verdict.decision import Advice, advise_run
-from clickassay.report.verdict.sentences import (
-    BASELINE_MEANINGS,
-    is_of_rankings,
-    named_rankings,
-    scale_sentences,
-    shown_value,
-    told_apart,
-)
 from clickassay.report.verdict.summary import summary
 from clickassay.studies.experiments.of_run import RunTests
 from clickassay.studies.questions import ask, sql_of
 
 if TYPE_CHECKING:
-    from clickassay.api.log_tests import LogTestResult
+    from clickassay.api.studies.experiments import LogTestResult
     from clickassay.report.build import Report
 
 _TABLES = tuple(table.name for table in (*RUN_TABLES, *TABLES_OF_TESTS))
@@ -136,52 +129,6 @@ def open_run(folder: Place) -> "RunResult":
     'MeanGrade@1'
     """
     return RunResult(read_run(Path(folder)))
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A picture of a report; a notebook shows it.
-
-    Attributes
-    ----------
-    name, title
-        Its name for `RunResult.chart`, and its heading.
-    alt
-        What it shows, in words.
-    svg
-        The drawing.
-    """
-
-    name: str
-    title: str
-    alt: str
-    svg: str
-
-    def save(self, file: Place) -> Path:
-        """Write the drawing as a new file of SVG; return it.
-
-        Raises
-        ------
-        OutputError
-            If the file exists, or cannot be written.
-        """
-        place = place_to_write(file)
-        with published_file(place) as work:
-            work.write_text(self.svg, encoding="utf-8", newline="\n")
-        return place
-
-    def __repr__(self) -> str:
-        return f"{self.title}: {self.alt}"
-
-    def _repr_html_(self) -> str:
-        return f"<section>{paragraph(self.title)}{picture_of(self)}</section>"
-
-
-def picture_of(chart: Chart) -> str:
-    """Return a chart as an image on a light card, which dark notebooks show as it is."""
-    data = b64encode(chart.svg.encode()).decode("ascii")
-    card = "background:#fbfbfa;padding:0.75rem;max-width:min(100%,46rem)"
-    return f'<img alt="{html(chart.alt)}" style="{card}" src="data:image/svg+xml;base64,{data}">'
 
 
 class RunResult(Result):
@@ -291,7 +238,7 @@ class RunResult(Result):
         SettingsError
             If the log has no such test.
         """
-        from clickassay.api.log_tests import LogTestResult  # noqa: PLC0415 - beside its use
+        from clickassay.api.studies.experiments import LogTestResult  # noqa: PLC0415 - beside its use
 
         return LogTestResult(self._tests.only(name))
 
@@ -355,10 +302,10 @@ class RunResult(Result):
             told = self._advice
             yield from filter(None, (f"{told.sentence}.", told.scope, *told.paragraphs))
             yield f"Next: {told.next_step}"
-            rankings = named_rankings(self._findings)
+            rankings = sentences.named_rankings(self._findings)
             if rankings[0].competitors:
                 yield _ranking_table(self.found_run, rankings)
-                yield from scale_sentences(self.found_run, self._findings)
+                yield from sentences.scale_sentences(self.found_run, self._findings)
                 if (more := len(rankings[0].competitors) - _MOST_METRICS) > 0:
                     yield f"The report has {plural(more, 'more metric')}."
         for kind in self._tests.kinds:
@@ -376,8 +323,11 @@ class RunResult(Result):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the decision, the picture, and what is wrong with the log."""
-        chart = None if self.found_run.undecided else self._ranking_chart()
-        if chart is None:
+        try:
+            chart = None if self.found_run.undecided else self.chart(RANKING)
+        except ReportError:
+            chart = None
+        if chart is None or not chart.svg.startswith("<svg"):  # without a value, or where nothing is drawn
             return super()._repr_html_()
         told = self.decision
         title = f"<p><strong>{html(told.sentence)}.</strong></p>"
@@ -387,26 +337,21 @@ class RunResult(Result):
         texts = ("".join(map(paragraph, some)) for some in (above, below))
         return f"<section>{title}{picture_of(chart).join(texts)}</section>"
 
-    def _ranking_chart(self) -> Chart | None:
-        """Return the picture of the first screen; None without a value, or where nothing can be drawn."""
-        try:
-            chart = self.chart(RANKING)
-        except ReportError:
-            return None
-        return chart if chart.svg.startswith("<svg") else None
-
 
 def _ranking_table(run: Run, rankings: Sequence[Ranking]) -> ShownTable:
     """Return metrics and baselines, highest first, and how often each picks the ranking users prefer."""
     first, names = rankings[0], list(rankings[0].competitors)[:_MOST_METRICS]
-    is_shares = is_of_rankings(first)
+    is_shares = sentences.is_of_rankings(first)
     shares = rankings if is_shares else ()
-    heads = (*told_apart(one.click for one in shares).values(), "correlation")
+    heads = (*sentences.told_apart(one.click for one in shares).values(), "correlation")
     rows = []
     for name in names:
         mark = " (your metric)" if name == run.current else " (baseline)" if name in BASELINES else ""
-        values = (*(shown_value(one, name) for one in shares), number(first.competitors[name].value))
-        rows.append((f"{BASELINE_MEANINGS.get(name, name)}{mark}", *values))
+        values = (
+            *(sentences.shown_value(one, name) for one in shares),
+            number(first.competitors[name].value),
+        )
+        rows.append((f"{sentences.BASELINE_MEANINGS.get(name, name)}{mark}", *values))
     what = "Picks the ranking users prefer" if is_shares else f"Correlation with {first.click}"
     return ShownTable((what, *heads), rows, heads)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from clickassay.core.contracts.run import HEALTH_CHECKS
-from clickassay.core.errors import InputError, SettingsError
+from clickassay.core.errors import SettingsError
 from clickassay.core.text.words import count, did_you_mean, listed, number, percent, plural
 
 Side = Literal["above", "below"]
@@ -374,12 +374,8 @@ class HealthCheck:
 
     def as_entry(self) -> dict[str, Any]:
         """Return it as an entry of `health` in `summary.json`, which has only checks that fire."""
-        entry = self.as_data()
+        entry = asdict(self)
         return {"check": self.check, "severity": entry.pop("status")} | entry
-
-    def as_data(self) -> dict[str, Any]:
-        """Return it as an object of `health.json`."""
-        return asdict(self)
 
 
 _FORMS: Mapping[str, Callable[[Any, str], str]] = {
@@ -443,16 +439,9 @@ def checked(numbers: Numbers, checks: Mapping[str, Check] = BY_NAME) -> tuple[He
     return tuple(outcomes)
 
 
-def refuse_stops(checks: Iterable[HealthCheck]) -> None:
-    """Stop where checks say so: InputError with their sentences."""
-    stops = [one.text for one in checks if one.status == STOP]
-    if stops:
-        raise InputError("; ".join(stops))
-
-
 def health_table(checks: Iterable[HealthCheck]) -> pl.DataFrame:
     """Return the checks in the form of `HEALTH_CHECKS`."""
-    rows = [one.as_data() for one in checks]
+    rows = [asdict(one) for one in checks]
     return HEALTH_CHECKS.canonical(pl.DataFrame(rows, schema=HEALTH_CHECKS.empty().schema))
 
 

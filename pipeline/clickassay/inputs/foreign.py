@@ -8,7 +8,6 @@ import re
 import shlex
 import zipfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from clickassay.core.errors import InputError
@@ -63,16 +62,11 @@ _BY_INDEX = re.compile(rb'\s*\{\s*"0"\s*:\s*\{\s*"([^"]+)"\s*:\s*([-\dn])?')
 _SPLIT = re.compile(rb'\s*(?:\[\s*\[|\{\s*(?:"columns"\s*:\s*\[|"schema"\s*:\s*\{\s*"fields"\s*:))')
 
 
-@dataclass(frozen=True)
-class Foreign:
-    """What a file is that is no table as text, and the step that makes it one."""
+def foreign_kind(file: Path, first: bytes) -> tuple[str, str] | None:
+    """Return what a file is by its first bytes, and the step that makes it a table as text.
 
-    kind: str
-    step: str
-
-
-def foreign_kind(file: Path, first: bytes) -> Foreign | None:
-    """Return what a file is by its first bytes; None where they may begin Parquet, a log or judgments."""
+    None where they may begin Parquet, a log or judgments.
+    """
     if first.startswith(_ZIP):
         return _of_zip(file)
     signs = (*((0, *one) for one in _SIGNATURES), *_INSIDE)
@@ -98,31 +92,31 @@ def foreign_kind(file: Path, first: bytes) -> Foreign | None:
     if found is None:
         return None
     given, stem = shlex.quote(str(file)), shlex.quote(_stem(file))
-    return Foreign(found[0], found[1].replace("{stem}", stem).replace("{file}", given))
+    return found[0], found[1].replace("{stem}", stem).replace("{file}", given)
 
 
 def refuse_foreign(file: Path, first: bytes, what: str = "") -> None:
     """Refuse a file whose first bytes show that it is no text: InputError `what`, what it is, what to do."""
     found = foreign_kind(file, first)
     if found is not None:
-        raise InputError(f"{what}{': ' if what else ''}{file} is {found.kind}; {found.step}")
+        raise InputError(f"{what}{': ' if what else ''}{file} is {found[0]}; {found[1]}")
 
 
 def _stem(file: Path) -> str:
     return file.name.split(".")[0]
 
 
-def _of_zip(file: Path) -> Foreign:
+def _of_zip(file: Path) -> tuple[str, str]:
     names: list[str] = []
     with suppress(zipfile.BadZipFile, OSError, ValueError), zipfile.ZipFile(file) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
     if any(name.startswith("xl/") for name in names):
-        return Foreign("an Excel workbook", "save it as CSV UTF-8 there (File, Save as), and give that")
+        return "an Excel workbook", "save it as CSV UTF-8 there (File, Save as), and give that"
     if "content.xml" in names:
-        return Foreign("a workbook", "save it as CSV in UTF-8 there, and give that")
+        return "a workbook", "save it as CSV in UTF-8 there, and give that"
     given = shlex.quote(str(file))
     inside = f", and give {names[0]!r}, which is in it" if len(names) == 1 else ""
-    return Foreign("a zip archive", f"unpack it: unzip {given}{inside}")
+    return "a zip archive", f"unpack it: unzip {given}{inside}"
 
 
 def _quoted(text: bytes) -> str:

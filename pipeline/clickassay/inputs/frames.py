@@ -258,28 +258,23 @@ def opened_table(
         objects = [found for _, found in rows.json_objects(file, lines(file), Counter())]
         if len(objects) == 1 and (rows.is_by_query(objects[0]) or all(map(is_list, objects[0].values()))):
             return objects[0]
-        return _as_texts({column for found in objects for column in found}, objects).lazy()
+        columns = sorted({column for found in objects for column in found})
+        values = {
+            column: [None if found.get(column) is None else str(found[column]) for found in objects]
+            for column in columns
+        }
+        return pl.LazyFrame(values, schema=dict.fromkeys(columns, pl.String))
     header = rows.header_of(first.decode("utf-8", errors="replace"))
     keys = {column_key(name) for name in header}
     needed = [
         {*_names(f"{what}: {file}", name, keys), *(rows.RANK if name == "score" else ())}
         for name in names[:3]
     ]
-    return _of_delimited(file).lazy() if all(keys & known for known in needed) else None
-
-
-def _of_delimited(file: Path) -> pl.DataFrame:
-    (_, header), *found = rows.delimited(file, lines(file))
-    for number, row in found:
+    if not all(keys & known for known in needed):
+        return None
+    (_, header), *table = rows.delimited(file, lines(file))
+    for number, row in table:
         if len(row) != len(header):
             raise malformed(file, number, ",".join(row), expected=f"{len(header)} columns, as in its header")
-    cells = {name.strip(): [row[place].strip() for _, row in found] for place, name in enumerate(header)}
-    return pl.DataFrame(cells, schema=dict.fromkeys(cells, pl.String))
-
-
-def _as_texts(columns: Collection[str], objects: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    values = {
-        column: [None if found.get(column) is None else str(found[column]) for found in objects]
-        for column in sorted(columns)
-    }
-    return pl.DataFrame(values, schema=dict.fromkeys(values, pl.String))
+    cells = {name.strip(): [row[place].strip() for _, row in table] for place, name in enumerate(header)}
+    return pl.LazyFrame(cells, schema=dict.fromkeys(cells, pl.String))

@@ -59,7 +59,8 @@ def converted(
         texts = column.cast(pl.String) if is_text else None
         if texts is None and is_whole(dtype):
             as_text = kind == "text" or is_wide(dtype)  # a type that reaches beyond Int64
-            return as_digits(column, dtype) if as_text else as_number(column, dtype)
+            digits = (column if is_wide(dtype) else column.cast(pl.Int64)).cast(pl.String)
+            return digits if as_text else as_number(column, dtype)
         return id_in_text(texts) if texts is not None and from_text and kind == "id" else texts
     if kind in ("time", "moment"):
         time = _time(column, dtype, is_text=is_text and from_text, time_zone=time_zone)
@@ -209,11 +210,6 @@ def as_number(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype in (pl.UInt64, pl.UInt128):
         return column.clip(upper_bound=pl.lit(_MOST, dtype=dtype)).cast(pl.Int64)
     return column.cast(pl.Int128).clip(-_MOST - 1, _MOST).cast(pl.Int64)
-
-
-def as_digits(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Return whole numbers as the text of their decimal digits."""
-    return (column if is_wide(dtype) else column.cast(pl.Int64)).cast(pl.String)
 
 
 def number_in_text(text: pl.Expr) -> pl.Expr:

@@ -18,7 +18,7 @@ from clickassay.core.contracts.correlation import (
     WITHIN_INFLUENCE,
 )
 from clickassay.core.contracts.run import ANALYSED_TABLES, CONFIGURATIONS, RUN_QUERIES
-from clickassay.core.errors import SettingsError
+from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Sample, Split
 from clickassay.core.settings import OF_DWELL_TIMES, RATING, SUM, Settings, kinds_named
@@ -32,7 +32,7 @@ from clickassay.correlation.influence import influence, within_influence
 from clickassay.correlation.tables import correlations, differences, estimated_correlations, within
 from clickassay.correlation.weighted import sample_moments
 from clickassay.correlation.within.groups import QueryGroups, all_markets, query_groups
-from clickassay.health.checks import Numbers, health_table, refuse_stops
+from clickassay.health.checks import STOP, Numbers, health_table
 from clickassay.jobs.click_models import click_tables
 from clickassay.jobs.health import in_order, judged_log, log_measures, run_health
 from clickassay.jobs.inputs import Inputs, Sources, with_judgments
@@ -135,7 +135,9 @@ def _checked(
 ) -> tuple[Numbers, pl.DataFrame, Settings]:
     """Return the health of a log that is of use, its queries, and the settings as the log has them."""
     measures = log_measures(table, settings, inputs.log)
-    refuse_stops(in_order(measures, settings))
+    stops = [one.text for one in in_order(measures, settings) if one.status == STOP]
+    if stops:
+        raise InputError("; ".join(stops))
     check_depths(table, settings.depth)
     settings = with_log_settings(table, settings)
     queries = pl.concat(table.queries)

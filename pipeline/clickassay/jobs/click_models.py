@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Required, TypedDict, Unpack
 
 import numpy as np
 import polars as pl
@@ -66,12 +67,18 @@ from clickassay.report.model import Drawing
 FOLDS_TO_HOLD_OUT = 3
 """Fewest folds of users of which some are held out: of two, one would be half of the sessions."""
 
+HEADLINE = "MeanRR"
+"""The click metric by which runs, and judgments from clicks, choose a model."""
+
+SPLITS_OF_RUNS = 4
+"""How often a run holds out rankings: more would take longer than all its other work."""
+
 QUERIES_TO_HOLD_OUT = 10
 """Fewest queries with three rankings in enough sessions where rankings are held out by default."""
 
 Frames = dict[str, pl.DataFrame]
 
-_FORMS = (CLICK_MODELS, CLICK_POSITIONS, CLICK_GRADES)
+_FORMS = (CLICK_MODELS, CLICK_POSITIONS, CLICK_HELD_OUT, CLICK_CALIBRATION, CLICK_GRADES)
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,17 @@ class ClickedLists:
         last = pl.col("fold").is_in(self.patterns["fold"].unique().sort().tail(held_out).implode())
         parts = (self.patterns.filter(part) for part in (~last, last))
         return split_by_users(*(click_log(self.configurations, part, depth=self.depth) for part in parts))
+
+
+class HoldOutOptions(TypedDict, total=False):
+    """What `supported_model` takes."""
+
+    pseudo_count: Required[float]
+    click_metric: Required[str]
+    seed: Required[int]
+    share: float
+    splits: int
+    progress: Progress
 
 
 def read_clicks(place: Path, *, market: str | None, depth: int | None) -> ClickedLists:
@@ -177,16 +195,10 @@ def compare_models(
         "click_positions": positions_table(evaluated, market=market),
     }
     if on_lists is not None:
-        try:
-            found = supported_model(
-                clicks, kinds, pseudo_count=pseudo_count, share=held_out, click_metric=on_lists, seed=seed,
-                progress=progress,
-            )  # fmt: skip
-            tables[CLICK_HELD_OUT.name] = held_out_table(found, market=market, depth=clicks.depth)
-            tables[CLICK_CALIBRATION.name] = calibration_table(found, market=market, depth=clicks.depth)
-        except ClickModelError as error:
-            none = no_held_out_table(kinds, str(error), market=market, depth=clicks.depth)
-            tables |= {CLICK_HELD_OUT.name: none, CLICK_CALIBRATION.name: CLICK_CALIBRATION.empty()}
+        tables |= held_out_frames(
+            clicks, kinds, pseudo_count=pseudo_count, share=held_out, click_metric=on_lists, seed=seed,
+            market=market, progress=progress,
+        )  # fmt: skip
     return evaluated, tables
 
 
@@ -201,9 +213,9 @@ def supported_model(
     kinds: Sequence[ClickModelKind],
     *,
     pseudo_count: float,
-    share: float,
     click_metric: str,
     seed: int,
+    share: float = HELD_OUT,
     splits: int = SPLITS,
     progress: Progress = silent,
 ) -> Support:
@@ -217,6 +229,21 @@ def supported_model(
         splits=splits, progress=progress,
     )  # fmt: skip
     return support(held, rng)
+
+
+def held_out_frames(
+    clicks: ClickedLists, kinds: Sequence[ClickModelKind], *, market: str, **options: Unpack[HoldOutOptions]
+) -> Frames:
+    """Return what `supported_model` finds as tables, or why it finds nothing."""
+    try:
+        found = supported_model(clicks, kinds, **options)
+    except ClickModelError as error:
+        none = no_held_out_table(kinds, str(error), market=market, depth=clicks.depth)
+        return {CLICK_HELD_OUT.name: none, CLICK_CALIBRATION.name: CLICK_CALIBRATION.empty()}
+    return {
+        CLICK_HELD_OUT.name: held_out_table(found, market=market, depth=clicks.depth),
+        CLICK_CALIBRATION.name: calibration_table(found, market=market, depth=clicks.depth),
+    }
 
 
 def fit_model(clicks: ClickedLists, kind: ClickModelKind, *, pseudo_count: float) -> tuple[Fit, Frames]:
@@ -261,8 +288,8 @@ def click_tables(
     configurations, patterns: in the forms of `contracts.run.CONFIGURATIONS` and
       `contracts.patterns.PATTERNS`.
 
-    Returns the tables click_models, click_positions, click_grades; without rows if the run has no click
-    models.
+    Returns the tables of click models, without rows if the run has none; rankings are held out at the
+    greatest depth of each market.
     """
     kinds, parts = run_models(settings), [{form.name: form.empty() for form in _FORMS}]
     if kinds:
@@ -271,12 +298,18 @@ def click_tables(
             progress(Event(f"fitting click models, market {market}, depth {depth}"))
             some = _sample_queries(rows, settings.seed)
             own = patterns.join(some.select("configuration_id"), on="configuration_id", how="semi")
-            parts.append(_of_stratum(some, own, kinds, settings))
+            deepest = configurations.filter(market=market)["depth"].max() == depth
+            parts.append(_of_stratum(some, own, kinds, settings, on_lists=deepest))
     return {form.name: pl.concat([part[form.name] for part in parts]) for form in _FORMS}
 
 
 def _of_stratum(
-    rows: pl.DataFrame, patterns: pl.DataFrame, kinds: Sequence[ClickModelKind], settings: Settings
+    rows: pl.DataFrame,
+    patterns: pl.DataFrame,
+    kinds: Sequence[ClickModelKind],
+    settings: Settings,
+    *,
+    on_lists: bool,
 ) -> Frames:
     market, depth = rows.select("market", "depth").row(0)
     lists = rows.select("market", "configuration_id", "query", "results").unique("configuration_id")
@@ -285,6 +318,11 @@ def _of_stratum(
         _, tables = compare_models(
             clicks, kinds, pseudo_count=PSEUDO_COUNT, held_out=HELD_OUT, seed=settings.seed, market=market
         )
+        if on_lists:
+            tables |= held_out_frames(
+                clicks, kinds, market=market, pseudo_count=PSEUDO_COUNT, click_metric=HEADLINE,
+                seed=settings.seed, splits=SPLITS_OF_RUNS,
+            )  # fmt: skip
     except ClickModelError as error:
         tables = {"click_models": no_models_table(kinds, str(error), market=market, depth=depth)}
     # models of grades: those that estimate satisfaction, if any

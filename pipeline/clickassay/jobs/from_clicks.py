@@ -1,11 +1,14 @@
 """Judgments from clicks: what users say of each result, with an interval, as grades for other tools."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import polars as pl
 
-from clickassay.click_models.click_log import Floats, check_clicked, click_log
+from clickassay.click_models.catalogue import CLICK_MODELS, ClickModelKind, click_models
+from clickassay.click_models.click_log import ClickLog, Floats, check_clicked, click_log
+from clickassay.click_models.em import divide
 from clickassay.core.contracts.clicks import CLICK_JUDGMENTS
 from clickassay.core.errors import ClickModelError
 from clickassay.core.files.tables import as_csv
@@ -14,14 +17,44 @@ from clickassay.core.special import stdtrit
 from clickassay.core.text import escape
 from clickassay.correlation.uncertainty.intervals import CONFIDENCE
 from clickassay.inputs.text.grades import parse_cuts
-from clickassay.jobs.click_models import ClickedLists
-from clickassay.judgments.relevance import COEC, Estimate, grades_of, relevance_by, usual_cuts
+from clickassay.jobs.click_models import HEADLINE, ClickedLists, supported_model
+from clickassay.judgments.relevance import (
+    COEC,
+    Estimate,
+    clicks_over_expected,
+    grades_of,
+    relevance_by,
+    usual_cuts,
+)
 
 FEWEST_FOLDS = 8
 NO_FOLDS = f"no interval: fewer than {FEWEST_FOLDS} folds of users"
 NO_SPREAD = "no interval: it does not vary with the users"
 FEW_CLICKS = 5
 """An interval of fewer has a caution."""
+
+FAR, WIDE = 0.25, 0.25
+"""Satisfaction so far from attraction, with an interval so wide or without one, is hardly identified."""
+
+HARDLY = "satisfaction is hardly identified: far from attraction, with a wide interval or none"
+NO_ORDER = "satisfaction is not identified: no session has two clicks"
+
+WITHOUT_CHOICE = "PBM"
+"""The model of judgments where a log cannot tell which it supports: it identifies what it estimates."""
+
+
+def model_for_judgments(
+    clicks: ClickedLists, *, pseudo_count: float, progress: Progress = silent
+) -> tuple[str, str | None]:
+    """Return the model with a relevance that the log supports; and why, if it cannot tell."""
+    kinds = [kind for kind in CLICK_MODELS if kind.estimates_attraction]
+    try:
+        found = supported_model(
+            clicks, kinds, pseudo_count=pseudo_count, click_metric=HEADLINE, seed=0, progress=progress
+        )
+    except ClickModelError as error:
+        return WITHOUT_CHOICE, str(error).removeprefix("click models: ")
+    return found.model or WITHOUT_CHOICE, found.reason
 
 
 def judgments_from_clicks(
@@ -38,7 +71,7 @@ def judgments_from_clicks(
 
     model: name of a click model that estimates relevance (`click_models.catalogue`), or `COEC`.
     cuts: a grade is the number of these that the relevance reaches, as ``0.1,0.3,0.6``. None = of a click
-      model, midway between the chances to satisfy that ERR gives to the grades; of COEC no grades.
+      model, midway between the chances to satisfy that ERR gives to the grades; of COEC 0.5, 1, 1.5, 2.
     least_sessions: results that fewer sessions showed are left out.
 
     Returns rows of CLICK_JUDGMENTS. The interval leaves out one fold of users at a time (jackknife, Student's
@@ -46,28 +79,56 @@ def judgments_from_clicks(
 
     Raises ClickModelError, SettingsError if nothing is clicked, or the name or the cuts are none.
     """
-    estimate, log = relevance_by(model, pseudo_count), clicks.log()
-    limits = None if model.upper() == COEC else usual_cuts(max_grade)
+    is_coec, relevance, log = model.upper() == COEC, relevance_by(model, pseudo_count), clicks.log()
+    kind = None if is_coec else click_models([model])[0]
+    estimate: Estimate = relevance
+    if kind is not None and kind.estimates_satisfaction:
+        estimate = partial(_satisfaction_beside, kind, pseudo_count)
+    limits = usual_cuts(max_grade, of_coec=is_coec)
     check_clicked(log)
     progress(Event(f"fitting {model}"))
-    value = estimate(log)
+    value = np.atleast_2d(estimate(log))
     if cuts is not None:
         parse_cuts(cuts)
         limits = np.array([float(part) for part in cuts.split(",")])
-    low, high = _interval(value, _without_folds(clicks, estimate, model, progress))
+    without = _without_folds(clicks, estimate, model, progress)
+    low, high = _interval(value, [np.atleast_2d(one) for one in without])
     shown, clicked = (counts.sum(axis=1).astype(np.int64) for counts in log.by_document())
     rows = log.documents.with_columns(
-        grade=grades_of(value, limits),
-        relevance=value,
-        ci_low=np.maximum(low, 0),
-        ci_high=high if model.upper() == COEC else np.minimum(high, 1),
+        grade=grades_of(value[0], limits),
+        relevance=value[0],
+        ci_low=np.maximum(low[0], 0),
+        ci_high=high[0] if is_coec else np.minimum(high[0], 1),
+        ctr=clicked / np.maximum(shown, 1),
+        coec=clicks_over_expected(log),
         sessions=shown,
         clicks=clicked,
     ).with_columns(pl.col(pl.Float64).fill_nan(None))
     why = NO_FOLDS if clicks.folds < FEWEST_FOLDS else NO_SPREAD
     few = pl.when(pl.col("clicks") < FEW_CLICKS).then(pl.lit(f"fewer than {FEW_CLICKS} clicks"))
-    rows = rows.with_columns(caution=pl.when(pl.col("ci_low").is_null()).then(pl.lit(why)).otherwise(few))
+    of_interval = pl.when(pl.col("ci_low").is_null()).then(pl.lit(why)).otherwise(few)
+    hardly = pl.Series(_hardly_identified(log, value, low, high), dtype=pl.String)
+    cautions = pl.concat_str(hardly, of_interval, separator="; ", ignore_nulls=True)
+    rows = rows.with_columns(caution=pl.when(cautions != "").then(cautions))
     return CLICK_JUDGMENTS.canonical(rows.filter(pl.col("sessions") >= max(least_sessions, 1)))
+
+
+def _satisfaction_beside(kind: ClickModelKind, pseudo_count: float, log: ClickLog) -> Floats:
+    """Return the (3, D) relevance, satisfaction and attraction."""
+    model = kind.fit(log, pseudo_count=pseudo_count).model
+    satisfaction = divide(model.relevance, model.attraction)
+    return np.stack([model.relevance, satisfaction, model.attraction])
+
+
+def _hardly_identified(log: ClickLog, value: Floats, low: Floats, high: Floats) -> list[str | None]:
+    """Return (D,) why satisfaction, the second of three rows, is not to be relied on; None where it is."""
+    if len(value) == 1:
+        return [None] * value.shape[1]
+    if not (log.masks & (log.masks - 1)).any():
+        return [NO_ORDER] * value.shape[1]
+    _, satisfaction, attraction = value
+    is_narrow = high[1] - low[1] < WIDE  # false for NaN
+    return [HARDLY if one else None for one in (np.abs(satisfaction - attraction) > FAR) & ~is_narrow]
 
 
 def _without_folds(clicks: ClickedLists, estimate: Estimate, model: str, progress: Progress) -> list[Floats]:
@@ -96,22 +157,17 @@ def _interval(value: Floats, without: list[Floats]) -> tuple[Floats, Floats]:
 def files_for(rows: pl.DataFrame, form: str) -> Mapping[str, str]:
     """Return the files of a format, by name.
 
-    rows: rows of CLICK_JUDGMENTS with grades, of one market.
+    rows: rows of CLICK_JUDGMENTS, of one market.
     form: a name in `FORMATS`.
 
-    Raises ClickModelError if there are no rows, no grades, or several markets.
+    Raises ClickModelError if there are no rows, or several markets.
     """
     if rows.is_empty():
         raise ClickModelError("no result was shown in that many sessions; lower --least-sessions")
-    if form != "csv":
-        if rows["market"].n_unique() > 1:
-            raise ClickModelError(
-                f"--to {form} has no markets, and there are {rows['market'].n_unique()}; give one by --market"
-            )
-        if rows["grade"].null_count():
-            raise ClickModelError(
-                f"--to {form} needs grades, and COEC has no scale; give --cuts, e.g. 0.5,1,1.5,2"
-            )
+    if form != "csv" and rows["market"].n_unique() > 1:
+        raise ClickModelError(
+            f"--to {form} has no markets, and there are {rows['market'].n_unique()}; give one by --market"
+        )
     return FORMATS[form](rows)
 
 

@@ -90,21 +90,20 @@ class Inputs:
         return {name: one.identity for name, one in vars(self).items() if isinstance(one, WholeInput)}
 
 
-def opened(what: str, source: Source, settings: Settings, progress: Progress = silent) -> Input:
+def opened(
+    what: str, source: Source, settings: Settings, progress: Progress = silent, wanted: Sequence[Wanted] = ()
+) -> Input:
     """Open a table by its name, reading only schemas and values of text; what is no file here is written.
 
+    wanted: its columns, where they are not those of its name.
     Raises InputError if a file is missing, cannot be read or lacks a column.
     """
-    return _read(what, source, TABLE_COLUMNS[what], settings, progress)
-
-
-def _read(
-    what: str, source: Source, wanted: Sequence[Wanted], settings: Settings, progress: Progress
-) -> Input:
+    wanted = wanted or TABLE_COLUMNS[what]
     names, zone = names_of(what, settings.column), settings.time_zone
     if not settings.reads_tests:
         wanted = [replace(one, is_ignored=one.name in OF_TESTS and what == "searches") for one in wanted]
-    made = staged(what, source, names, progress, held=_may_hold(settings))
+    # rows in memory are read there by one engine: others read files
+    made = staged(what, source, names, progress, held=settings.engine == "arrays")
     given = made if isinstance(made, Made) else Made(Path(made))
     others = what == "queries"
     table = read_input(
@@ -114,11 +113,6 @@ def _read(
     for told in set_aside(what, wanted, table.parts[0].schema, table.parts[0].frame):
         progress(Event(told, note=True))
     return replace(table, origins=made.origins) if isinstance(made, Made) else table
-
-
-def _may_hold(settings: Settings) -> bool:
-    """Tell whether rows in memory are read there: other engines read files."""
-    return settings.engine == "arrays"
 
 
 def _whole(what: str, source: Source, settings: Settings, progress: Progress) -> WholeInput:
@@ -184,13 +178,13 @@ def _halves(
 def impressions(searches: Source, settings: Settings, progress: Progress = silent) -> Input | None:
     """Open searches with a row for each result shown, as declared or told by columns; else None."""
     names = names_of("searches", settings.column)
-    searches = staged("searches", searches, names, progress, held=_may_hold(settings))
+    searches = staged("searches", searches, names, progress, held=settings.engine == "arrays")
     is_shown = settings.shape == "impressions"
     if settings.shape == "auto":
         file = find_files("searches", searches.path if isinstance(searches, Made) else searches).files[0]
         schema = schema_of("searches", file, format_of(file) or format_by_content("searches", file))
         is_shown = look_like_impressions({*names, *schema} - set(names.values()))
-    return _read("searches", searches, IMPRESSIONS, settings, progress) if is_shown else None
+    return opened("searches", searches, settings, progress, IMPRESSIONS) if is_shown else None
 
 
 def made_halves(
@@ -198,7 +192,7 @@ def made_halves(
 ) -> dict[str, LocalHalf]:
     """Make searches and clicks of impressions; no clicks where no column tells them."""
     halves = {}
-    numbered = _may_hold(settings)
+    numbered = settings.engine == "arrays"
     for what, made in halves_of(table, by_file=by_file, numbered=numbered, progress=progress).items():
         half = read_input(what, made.path, CANONICAL[what], lists=made.lists)
         halves[what] = local_half(replace(half, found=table.found, origins=made.origins))
@@ -215,7 +209,7 @@ def _within_reach(what: str, source: Source, settings: Settings, progress: Progr
     """Return the files of one half of a log, where the engine sees them."""
     if _is_far(settings) and not is_plain(source):
         raise _made_here()
-    held = _may_hold(settings)
+    held = settings.engine == "arrays"
     return staged(what, source, names_of(what, settings.column), progress, held=held)
 
 

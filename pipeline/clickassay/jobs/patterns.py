@@ -26,22 +26,16 @@ from clickassay.logs.assignments import prepare_assignments
 from clickassay.logs.outcomes import OutcomesOf, about, prepare_outcomes
 from clickassay.metrics.catalogue import METRICS
 from clickassay.metrics.clicks import CLICK_METRICS, IPS
+from clickassay.patterns import table as tables
 from clickassay.patterns.funnel import check_log
 from clickassay.patterns.places import Place, place_of
 from clickassay.patterns.store import PatternStore
-from clickassay.patterns.table import (
-    PatternTable,
-    StagedTable,
-    opened_patterns,
-    read_patterns,
-    write_patterns,
-)
 
 
 @with_scratch()
 def log_to_patterns(
     sources: Sources, settings: Settings, *, checked: Checked | None = None, progress: Progress = silent
-) -> PatternTable:
+) -> tables.PatternTable:
     """Turn a log into its pattern table in memory."""
     inputs = open_log(sources, settings, progress=progress)
     table = log_table(inputs, settings, progress=progress)
@@ -52,19 +46,19 @@ def log_to_patterns(
 
 def log_table(
     inputs: Inputs, settings: Settings, *, work: Path | None = None, progress: Progress = silent
-) -> StagedTable:
+) -> tables.StagedTable:
     """Turn a log into its pattern table; `only_judged` counts sessions of queries without judgments only."""
     kept = queries_to_keep(inputs.judgments, settings)
     if settings.engine != "arrays":
         with tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as folder:
             _write_in_sql(inputs, settings, kept, Path(folder), progress)
-            return read_patterns(Path(folder)).staged()
+            return tables.read_patterns(Path(folder)).staged()
     return _on_arrays(inputs, settings, kept, progress)
 
 
 def _on_arrays(
     inputs: Inputs, settings: Settings, kept: pl.DataFrame | None, progress: Progress
-) -> StagedTable:
+) -> tables.StagedTable:
     from clickassay.logs.arrays.job import counted_pattern_table  # noqa: PLC0415 - a stored table needs none
 
     log = inputs.log_here()
@@ -89,16 +83,16 @@ def outcomes_of(inputs: Inputs, settings: Settings) -> OutcomesOf[Any]:
     return partial(prepare_outcomes, inputs.outcomes, settings=settings, taken=taken)
 
 
-def stored_patterns(place: Path) -> PatternTable:
+def stored_patterns(place: Path) -> tables.PatternTable:
     """Read a pattern table, as `opened_table` opens it."""
     return opened_table(place).collected()
 
 
-def opened_table(place: Path) -> StagedTable:
+def opened_table(place: Path) -> tables.StagedTable:
     """Open a pattern table from its folder or a store; PatternError, StoreError if it is neither."""
     if place_of(place) is Place.STORE:
         return PatternStore(place).table().staged()
-    return opened_patterns(place)
+    return tables.opened_patterns(place)
 
 
 def _info(settings: Settings) -> dict[str, Any]:
@@ -174,12 +168,12 @@ def make_patterns(
         work = Path(folder)
         if then_to is not None or settings.engine != "arrays":
             _write_in_sql(inputs, settings, kept, work, progress, then_to=then_to)
-            table = None if checked is None else opened_patterns(work)
+            table = None if checked is None else tables.opened_patterns(work)
         else:
             table = _on_arrays(inputs, settings, kept, progress)
             progress(Event("writing"))
             with writing_tables():
-                write_patterns(table, work)
+                tables.write_patterns(table, work)
         if checked is not None and table is not None:
             checked(log_findings(table, settings, inputs.log))
     return out

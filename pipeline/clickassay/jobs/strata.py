@@ -267,17 +267,9 @@ def measure_strata(
         if to_fit is not None:  # models that are asked for as metrics, on lists of grades
             of_fitting = cut_to_depth(to_fit, depth=depth, max_grade=settings.max_grade)
             models = {name: _expectation(of_fitting, name, settings) for name in names}
-        fitting_users = FittingUsers(fitting, models)
+        users, ips = FittingUsers(fitting, models), ips_clicks(judged, split.biases, depth=depth)
         measured.measurements.append(
-            compute_metrics(
-                judged,
-                formed,
-                settings,
-                judge=judge,
-                depth=depth,
-                fitting=fitting_users,
-                estimated=ips_clicks(judged, split.biases, depth=depth),
-            )
+            compute_metrics(judged, formed, settings, judge=judge, depth=depth, fitting=users, estimated=ips)
         )
         measured.cascade_effects.append(cascade_effects(judged, judge=judge, depth=depth))
         if rule == main_rule(settings) and depth == min(settings.depth):  # what the report shows

@@ -20,7 +20,7 @@ from clickassay.inputs.normalise import (
 )
 from clickassay.inputs.tables import WholeInput
 from clickassay.inputs.text.grades import NOT_JUDGED, NULL_WORDS, REFUSALS, suggestion, value_key
-from clickassay.patterns.funnel import check_rejected
+from clickassay.patterns.funnel import usable_rows
 from clickassay.patterns.lists import LogLists
 
 KEY = ("judge", "market", "query", "url")
@@ -75,19 +75,14 @@ def prepare_judgments(
     """
     counts: Counter[tuple[str, str]] = Counter({("read", ""): rows.height})
     graded = _parse_grades(rows.with_row_index("row"), settings)
-    usable, nulls = graded, Counter[str]()
-    for column in ("query", "url", "judge", "market"):
-        nulls[f"null {column}"] = usable[column].null_count()
-        usable = usable.drop_nulls(column)
-    counts.update({("rejected", reason): n for reason, n in nulls.items() if n})
-    check_rejected("judgments", nulls, counts["read", ""], settings.max_rejected)
+    conditions = {f"null {one}": pl.col(one).is_not_null() for one in ("query", "url", "judge", "market")}
+    usable = usable_rows("judgments", graded, conditions, counts, settings.max_rejected)
     judged = usable.filter(pl.col("grade").is_not_null())
     counts["not judged", NO_GRADE] = usable.height - judged.height
     if usable.height and not judged.height:
         raise JudgmentError(
             f"judgments: none of the {usable.height:,} rows has a grade: all are blank, -1 or a word such "
-            "as null or refused; put the grades in a column `grade` (COEC of `clicks judgments` has grades "
-            "only with --cuts)"
+            "as null or refused; put the grades in a column `grade`"
         )
     normal = normal_judgments(judged, normalise_urls=settings.normalise_urls)
     resolved = _resolve_conflicts(normal, settings.conflicts, judged)

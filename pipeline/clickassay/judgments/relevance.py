@@ -60,8 +60,13 @@ def clicks_over_expected(log: ClickLog) -> Floats:
     return values
 
 
-def usual_cuts(max_grade: int) -> Floats:
-    """Return (max_grade,) relevances midway between the chances to satisfy that ERR gives to the grades."""
+def usual_cuts(max_grade: int, *, of_coec: bool = False) -> Floats:
+    """Return (max_grade,) relevances midway between the chances to satisfy that ERR gives to the grades.
+
+    COEC has no such scale: its cuts are half of the expected clicks to twice these, in equal steps.
+    """
+    if of_coec:
+        return np.linspace(0.5, 2, max_grade)
     chances = satisfaction(np.arange(max_grade + 1), max_grade)
     return (chances[1:] + chances[:-1]) / 2
 

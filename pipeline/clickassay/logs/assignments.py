@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any
 
 import polars as pl
 
-from clickassay.core.errors import InputError, RejectedRowsError
+from clickassay.core.errors import InputError
 from clickassay.core.settings import Settings
 from clickassay.core.settings.of_tests import NONE, DeclaredTest, control_of
 from clickassay.core.text.words import listed, visible
@@ -18,7 +17,7 @@ from clickassay.logs.chunks import DAY_MS
 from clickassay.logs.log import LocalHalf
 from clickassay.logs.sql.steps import FIRST_MS, NEVER_MS
 from clickassay.patterns.digests import id_digests
-from clickassay.patterns.funnel import check_rejected, with_counts
+from clickassay.patterns.funnel import usable_rows, with_counts
 
 MOST_ARMS = 1000
 """Arms of all tests together; more are probably ids in the wrong column."""
@@ -205,23 +204,12 @@ def _checked(
         "a time that cannot be read": ~pl.any_horizontal(pl.col("since_ms", "until_ms") == UNREADABLE),
         "until before timestamp": pl.col("since_ms") < pl.col("until_ms"),
     }
-    reasons: dict[str, int] = {}
-    first: tuple[Any, ...] | None = None
-    for reason, is_usable in conditions.items():
-        wrong = named.filter(~is_usable)
-        if first is None and wrong.height:
-            first = wrong.select("given", "variant").row(0)
-        reasons[reason] = wrong.height
-        named = named.filter(is_usable) if wrong.height else named
-    counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
-    try:
-        check_rejected("assignments", reasons, counts["read", ""], settings.max_rejected)
-    except RejectedRowsError as error:
-        user, variant = first or (None, None)
-        raise RejectedRowsError(
-            f"{error} The first such row has user_id {str(user)!r:.60} and variant {variant!r:.60}."
-        ) from error
-    return named.drop("given").select("user_id", *_TEST, "since_ms", "until_ms")
+
+    def described(first: pl.DataFrame) -> str:
+        return f"user_id {str(first['given'][0])!r:.60} and variant {first['variant'][0]!r:.60}"
+
+    usable = usable_rows("assignments", named, conditions, counts, settings.max_rejected, described)
+    return usable.select("user_id", *_TEST, "since_ms", "until_ms")
 
 
 def _merged(rows: pl.DataFrame) -> pl.DataFrame:

@@ -366,7 +366,7 @@ def _watermark(store: PatternStore, plan: Plan[H], number: int, settings: Settin
     history = store.history()
     before = history[-1].watermark_ms if history else FIRST_MS
     times = [chunk.last_ms for chunk in plan.windows[number].searches if chunk.last_ms is not None]
-    return max([before, *(time - settings.late_ms for time in times)]), True
+    return max([before, *(time - round(settings.late_minutes * 60_000) for time in times)]), True
 
 
 COMPARED_DAYS = 7

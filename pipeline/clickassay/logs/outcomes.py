@@ -5,17 +5,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from clickassay.core.errors import InputError, RejectedRowsError
+from clickassay.core.errors import InputError
 from clickassay.core.settings import RATING, SIGNAL_NAME, SUM, Settings, kinds_named
 from clickassay.core.text.words import visible
 from clickassay.inputs.normalise import normalise_query
 from clickassay.inputs.tables import WholeInput
 from clickassay.logs.log import H, Log
-from clickassay.patterns.funnel import MOST_SIGNALS, check_rejected, with_counts
+from clickassay.patterns.funnel import MOST_SIGNALS, usable_rows, with_counts
 
 LARGEST = 10
 """So many values tell whether a few decide."""
@@ -156,8 +157,9 @@ def counted_outcomes(funnel: pl.DataFrame, outcomes: Outcomes | None) -> pl.Data
     return with_counts(funnel, "outcomes", counts)
 
 
-def _described(search_id: str | None, value: str | None, log: Log[H]) -> str:
+def _described(row: pl.DataFrame, log: Log[H]) -> str:
     """Say what a row has, and which search of the log its id, written as a float, may mean."""
+    search_id, value = row["given_search_id"][0], row["given_value"][0]
     text = f"search_id {search_id!r:.60} and value {value!r:.60}"
     whole = re.fullmatch(r"([+-]?\d{1,15})\.0+", search_id or "")
     frame = getattr(log.searches, "frame", None)
@@ -171,7 +173,6 @@ def _usable(
     rows: pl.DataFrame, log: Log[H], counts: Counter[tuple[str, str]], settings: Settings
 ) -> pl.DataFrame:
     are_numbers = log.searches.has_numbers("search_id")
-    reasons: dict[str, int] = {}
     ids = rows["search_id"].cast(pl.Int64, strict=False) if are_numbers else rows["search_id"].cast(pl.String)
     number = rows["value"].cast(pl.Float64, strict=False)
     as_given = {f"given_{name}": rows[name].cast(pl.String) for name in ("search_id", "value")}
@@ -182,19 +183,8 @@ def _usable(
         "no finite number": pl.col("value").is_finite().fill_null(value=False),
         "beyond a thousand million": pl.col("value").abs() <= MOST,
     }
-    first: str | None = None
-    for reason, is_usable in conditions.items():
-        wrong = rows.filter(~is_usable)
-        if first is None and wrong.height:
-            search_id, value = wrong.select(*as_given).row(0)
-            first = _described(search_id, value, log)
-        reasons[reason] = wrong.height
-        rows = rows.filter(is_usable)
-    counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
-    try:
-        check_rejected("outcomes", reasons, counts["read", ""], settings.max_rejected)
-    except RejectedRowsError as error:
-        raise RejectedRowsError(f"{error} The first such row has {first}.") from error
+    described = partial(_described, log=log)
+    rows = usable_rows("outcomes", rows, conditions, counts, settings.max_rejected, described)
     named = rows.filter(pl.col("outcome_id").is_not_null())
     once = named.unique("outcome_id", keep="first", maintain_order=True)
     counts["repeated", "outcome_id again"] += named.height - once.height

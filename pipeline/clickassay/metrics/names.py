@@ -95,9 +95,8 @@ JUDGED_ONLY = Parameter(
     "True or False", lambda value: isinstance(value, bool), None,
 )  # fmt: skip
 UNJUDGED = Parameter(
-    "unjudged", int, "the grade of unjudged results",
-    "a grade of 0..30", lambda grade: 0 <= grade <= 30, None,
-)  # fmt: skip
+    "unjudged", int, "the grade of unjudged results", "a grade of 0..30", lambda grade: 0 <= grade <= 30, None
+)
 RULES = (JUDGED_ONLY, UNJUDGED)
 """What a name may set for results without a grade; by default they count as grade 0."""
 

@@ -4,7 +4,7 @@ When too many rows of an input are unusable, the input is probably misread: the 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -282,6 +282,34 @@ _HINTS = {
     "most a day after the clock of this machine (or --clock); are these seconds or microseconds?",
     "position below 1": " Positions count from 1: add 1 to those of a log that counts from 0.",
 }
+
+
+def usable_rows(
+    source: str,
+    rows: pl.DataFrame,
+    conditions: Mapping[str, pl.Expr],
+    counts: Counter[tuple[str, str]],
+    limit: float,
+    described: Callable[[pl.DataFrame], str] | None = None,
+) -> pl.DataFrame:
+    """Return the rows that meet all conditions, and count the others by the first that they do not meet.
+
+    RejectedRowsError if they are more than `limit` of those read; with what the first, `described`, has.
+    """
+    reasons: dict[str, int] = {}
+    first = rows.clear()
+    for reason, is_usable in conditions.items():
+        wrong = rows.filter(~is_usable)
+        first = wrong.head(1) if first.is_empty() else first
+        reasons[reason] = wrong.height
+        rows = rows.filter(is_usable) if wrong.height else rows
+    counts.update({("rejected", reason): n for reason, n in reasons.items() if n})
+    try:
+        check_rejected(source, reasons, counts["read", ""], limit)
+    except RejectedRowsError as error:
+        told = "" if described is None else f" The first such row has {described(first)}."
+        raise RejectedRowsError(f"{error}{told}") from error
+    return rows
 
 
 def check_rejected(source: str, reasons: Mapping[str, int], read: int, limit: float) -> None:

@@ -7,13 +7,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from clickassay.core.contracts.conventions import CHOICE, CONVENTION, QUANTITY, TOOLS
-from clickassay.core.contracts.form import Column, Table
 from clickassay.core.errors import JudgmentError, NothingInCommonError, ReportError, SettingsError
 from clickassay.core.files.scratch import with_scratch
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import ANY_SAMPLE, Sample, SampleChoice
-from clickassay.core.settings import Settings
 from clickassay.correlation.conventions import audit_tables, lists_of, scale_of, with_conventions
 from clickassay.findings.arrays import GradedSample, configurations_of, graded_sample
 from clickassay.findings.run import Run, run_at
@@ -39,7 +36,6 @@ class Audit:
     """Conventions computed on the judged configurations of one market, depth and judge."""
 
     sample: Sample  # The configurations; their offline metrics are the conventions that were computed.
-    scale: AuditScale  # The cut and the scale.
     # Number of results of the configurations that have no judgment; None where that is not known.
     n_unjudged: int | None
     # audited, changed: In the forms of `contracts.conventions.CONVENTIONS` and
@@ -72,10 +68,13 @@ def audit_run(
             "audit a run with --unjudged drop or zero"
         )
     graded = graded_sample(run, run.key(wanted))
-    sample, known = graded.sample, _GradedLists.of_run(graded, settings)
+    sample, has_pool = graded.sample, judgments is not None
+    n_unjudged = 0 if settings.unjudged != "zero" else None
+    pool = shown_pool(graded.grades, settings.max_grade)
+    lists = lists_of(sample.configuration_ids, graded.grades, pool)
     if judgments is not None:
         progress(Event("reading judgments"))
-        known = _GradedLists.of_judgments(run, graded, judgments)
+        lists, n_unjudged = _judged_lists(run, graded, judgments)
     progress(Event("computing conventions"))
     scale = scale_of(sample, settings)
     declared, reasons, columns = conventions(scale), {}, {}
@@ -85,67 +84,53 @@ def audit_run(
             own = sample.editorial_values[:, sample.editorial_names.index(one.column)]
             columns[one.measure] = own
             # judgments under which the run's own metrics differ have another pool
-            if known.whole_pool and one.needs_pool:
-                again = one.values(known.lists, scale)
+            if has_pool and one.needs_pool:
+                again = one.values(lists, scale)
                 if not np.allclose(again, own, rtol=0, atol=1e-9):
                     raise _other_judgments(run)
-        elif one.needs_pool and not known.whole_pool:
+        elif one.needs_pool and not has_pool:
             reasons[one.measure] = NEEDS_POOL
-        elif one.needs_unjudged and known.n_unjudged is None:
+        elif one.needs_unjudged and n_unjudged is None:
             reasons[one.measure] = NEEDS_UNJUDGED
         else:
-            columns[one.measure] = one.values(known.lists, scale)
+            columns[one.measure] = one.values(lists, scale)
     audited = with_conventions(sample, columns)
     tables = audit_tables(audited, declared, reasons, pool=settings.pool, progress=progress)
-    return Audit(audited, scale, known.n_unjudged, *tables)
+    return Audit(audited, n_unjudged, *tables)
 
 
-@dataclass(frozen=True)
-class _GradedLists:
-    """Lists with their grades; whether their pools are complete; the number of results without a judgment."""
-
-    lists: Lists
-    whole_pool: bool
-    n_unjudged: int | None
-
-    @classmethod
-    def of_run(cls, graded: GradedSample, settings: Settings) -> "_GradedLists":
-        n_unjudged = 0 if settings.unjudged != "zero" else None
-        pool = shown_pool(graded.grades, settings.max_grade)
-        return cls(lists_of(graded.sample.configuration_ids, graded.grades, pool), False, n_unjudged)
-
-    @classmethod
-    def of_judgments(cls, run: Run, graded: GradedSample, source: Source) -> "_GradedLists":
-        key, settings = graded.sample.key, run.settings
-        lists = configurations_of(run, key).select("market", "query", "results")
-        names = names_of("judgments", settings.column)  # of the run: its judgments have these names
-        made = staged("judgments", source, names)
-        path = made.path if isinstance(made, Made) else made
-        given = WholeInput.of(read_input("judgments", path, JUDGMENTS, names=names))
-        queries = lists.select("market", "query").unique()
-        judgments = prepare_judgments(given.rows, queries, settings, by_market=given.by_market)
-        own, on = judgments.grades.filter(pl.col("judge") == key.judge), judgments.query_key
-        query = lists.select(pl.struct("market", "query").rle_id().cast(pl.Int64)).to_series().to_numpy()
-        results = number_results(lists["results"], query)
-        rows = rows_of_numbers(lists, results, own, on)[results.top(key.depth)]
-        grades = np.append(own["grade"].to_numpy().astype(np.int64), NO_GRADE)  # row -1: no judgment
-        judged = grades[rows]
-        there = judged != NO_GRADE
-        if not there.any():
-            # one name of each side; where they meet, it is the judge that does not
-            theirs = judgments.grades
-            if theirs.is_empty():  # no query is in both: they are named as they were read
-                theirs = given.rows.select("market", "query", "url").drop_nulls()
-            shown = lists.explode("results").select(*on, text="results")
-            sides = Side("the run has", shown), Side("judgments have", theirs.select(*on, text="url"))
-            apart = names_apart(*sides, on)
-            raise NothingInCommonError(
-                f"{source}: no result of {run.called} has a grade: {apart}; give its judgments"
-            )
-        if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
-            raise _other_judgments(run)
-        pool = judged_pool(lists, own.group_by(*on, "grade").len(), settings.max_grade)
-        return cls(lists_of(graded.sample.configuration_ids, judged, pool), True, int((~there).sum()))
+def _judged_lists(run: Run, graded: GradedSample, source: Source) -> tuple[Lists, int]:
+    """Return lists with their grades and whole pools, and the number of results without a judgment."""
+    key, settings = graded.sample.key, run.settings
+    shown = configurations_of(run, key).select("market", "query", "results")
+    names = names_of("judgments", settings.column)  # of the run: its judgments have these names
+    made = staged("judgments", source, names)
+    path = made.path if isinstance(made, Made) else made
+    given = WholeInput.of(read_input("judgments", path, JUDGMENTS, names=names))
+    queries = shown.select("market", "query").unique()
+    judgments = prepare_judgments(given.rows, queries, settings, by_market=given.by_market)
+    own, on = judgments.grades.filter(pl.col("judge") == key.judge), judgments.query_key
+    query = shown.select(pl.struct("market", "query").rle_id().cast(pl.Int64)).to_series().to_numpy()
+    results = number_results(shown["results"], query)
+    rows = rows_of_numbers(shown, results, own, on)[results.top(key.depth)]
+    grades = np.append(own["grade"].to_numpy().astype(np.int64), NO_GRADE)  # row -1: no judgment
+    judged = grades[rows]
+    there = judged != NO_GRADE
+    if not there.any():
+        # one name of each side; where they meet, it is the judge that does not
+        theirs = judgments.grades
+        if theirs.is_empty():  # no query is in both: they are named as they were read
+            theirs = given.rows.select("market", "query", "url").drop_nulls()
+        texts = shown.explode("results").select(*on, text="results")
+        sides = Side("the run has", texts), Side("judgments have", theirs.select(*on, text="url"))
+        apart = names_apart(*sides, on)
+        raise NothingInCommonError(
+            f"{source}: no result of {run.called} has a grade: {apart}; give its judgments"
+        )
+    if (judged != graded.grades)[there].any() or (settings.unjudged != "zero" and not there.all()):
+        raise _other_judgments(run)
+    pool = judged_pool(shown, own.group_by(*on, "grade").len(), settings.max_grade)
+    return lists_of(graded.sample.configuration_ids, judged, pool), int((~there).sum())
 
 
 def _other_judgments(run: Run) -> ReportError:
@@ -156,17 +141,6 @@ def _other_judgments(run: Run) -> ReportError:
 
 NONE = "-"
 """How a result without a grade is written."""
-
-ONE_LIST = Table(
-    "one_list",
-    "one row per convention, in the order of the quantities",
-    ("quantity", "convention"),
-    QUANTITY,
-    CONVENTION,
-    Column("value", pl.Float64, "value of the convention for the list"),
-    CHOICE,
-    TOOLS,
-)
 
 
 def one_list(shown: Sequence[int | None], others: Sequence[int], max_grade: int) -> Lists:
@@ -194,9 +168,10 @@ def read_grades(option: str, text: str) -> list[int | None]:
 
 
 def audit_list(lists: Lists, scale: AuditScale) -> pl.DataFrame:
-    """Return the value of each convention for one list, in the columns of `ONE_LIST`."""
+    """Return a row for each convention of one list: quantity, convention, value, choice, tools."""
     rows = [
         (one.quantity, one.measure, float(one.values(lists, scale)[0]), one.choice, one.tools)
         for one in (*conventions(scale), *conventions(scale, INCOMPLETE_JUDGMENTS))
     ]
-    return pl.DataFrame(rows, {column.name: column.dtype for column in ONE_LIST.columns}, orient="row")
+    names = ("quantity", "convention", "value", "choice", "tools")
+    return pl.DataFrame(rows, dict.fromkeys(names, pl.String) | {"value": pl.Float64}, orient="row")

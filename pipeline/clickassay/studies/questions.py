@@ -157,15 +157,10 @@ def frame_of(rows: duckdb.DuckDBPyRelation) -> pl.DataFrame:
 
 
 def _with_texts(rows: duckdb.DuckDBPyRelation, names: list[str]) -> pl.DataFrame:
-    if not names:
-        return _frame(rows)
-    columns = [(name, duckdb.ColumnExpression(name)) for name in rows.columns]
-    return _frame(
-        rows.select(*(one.cast("VARCHAR").alias(name) if name in names else one for name, one in columns))
-    )
-
-
-def _frame(rows: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    if names:
+        columns = [(name, duckdb.ColumnExpression(name)) for name in rows.columns]
+        texts = (one.cast("VARCHAR").alias(name) if name in names else one for name, one in columns)
+        rows = rows.select(*texts)
     frame: pl.DataFrame = rows.pl()
     return frame
 

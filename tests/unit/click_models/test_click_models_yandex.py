@@ -12,6 +12,8 @@ from clickassay.click_models.catalogue import CLICK_MODELS
 from clickassay.click_models.click_log import click_log
 from clickassay.click_models.comparison import compare, score, split_by_users
 from clickassay.correlation.held_out import PREDICTED, held_out, support
+from clickassay.jobs.click_models import ClickedLists
+from clickassay.jobs.from_clicks import HARDLY, judgments_from_clicks
 from support.places import ROOT
 
 DATA = ROOT.parent / "shared" / "data" / "yandex_pyclick_sample"
@@ -126,3 +128,19 @@ def test_unseen_rankings_tell_models_apart_that_sessions_hardly_do():
         assert numbers[name][0] == pytest.approx(0.25, abs=0.05), name
     assert numbers["CM"][0] < min(numbers[name][0] for name in ("DCM", "SDBN", "DCTR"))
     assert np.isnan([numbers[name][0] for name in ("GCTR", "RCTR")]).all()
+
+
+def test_grades_of_dbn_that_satisfaction_spoils_have_a_caution():
+    configurations, patterns = frames()
+    clicks = ClickedLists(configurations, pl.concat(patterns).with_columns(fold=pl.lit(0)), 5)
+    often = (pl.col("sessions") >= 200) & (pl.col("ctr") >= 0.25)
+    dbn, pbm = (
+        judgments_from_clicks(clicks, name, pseudo_count=1.0).filter(often) for name in ("DBN", "PBM")
+    )
+    bad = dbn.filter(grade=0)
+    assert bad["caution"].str.starts_with(HARDLY).all()
+    assert pbm.filter(grade=0).is_empty()
+    stated = (
+        f"grade 0 to {bad.height} of the {dbn.height} results that a quarter of 200 sessions or more click"
+    )
+    assert stated in PAGE.read_text(encoding="utf-8")

@@ -169,20 +169,13 @@ def upper(name):
     return name.upper()
 
 
-def camel(name):
-    first, *rest = name.split("_")
-    return first + "".join(map(str.capitalize, rest))
-
-
-def titled(name):
-    return name.replace("_", " ").title()
-
-
 def spellings():
     """Yield each column of each input, needed or not, under each name that it may have elsewhere."""
     for shape, wanted in SHAPES.items():
         for want in wanted:
-            names = [upper(want.name), camel(want.name), titled(want.name)]
+            first, *rest = want.name.split("_")
+            camel = first + "".join(map(str.capitalize, rest))
+            names = [upper(want.name), camel, want.name.replace("_", " ").title()]
             likely = () if shape == "queries" and want.optional else LIKELY.get(want.name, ())
             row_ids = ("id", "event_id") if shape != "searches" else ()  # of a row: said, never written
             names += [one for one in likely if one not in row_ids]

@@ -40,8 +40,8 @@ def of_sessions(file):
 
 
 def planned(file):
-    pool = read_pool(PoolSources((file,)), Settings(), depth=None)
-    return pool.documents.sort("query", "rank_1").select("query", "url").rows()
+    _, documents, _ = read_pool(PoolSources((file,)), Settings(), depth=None)
+    return documents.sort("query", "rank_1").select("query", "url").rows()
 
 
 def evaluated_run(file):

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from threading import get_ident
 from typing import Any
@@ -35,15 +35,8 @@ _FIRST_SECONDS, _BETWEEN_SECONDS = 1.0, 0.25
 """Seconds before the bar is shown, and between two pictures of it."""
 
 
-@dataclass(frozen=True)
-class AsSaid:
+class AsSaid(partial[None]):
     """A callback of the command line: it is told events in the words in which they are said."""
-
-    callback: Callback
-
-    def __call__(self, event: Event) -> None:
-        """Pass an event on."""
-        self.callback(event)
 
 
 @contextmanager
@@ -52,19 +45,18 @@ def progress_of(wanted: "bool | Callback") -> Iterator[Callback]:
     if wanted is False or isinstance(wanted, AsSaid):
         yield wanted or silent
         return
-    with _drawn(wanted) as callback:
+    drawn: AbstractContextManager[Callback]
+    if not isinstance(wanted, bool):
+        drawn = nullcontext(wanted)
+    else:
+        drawn = notebook_bar() if in_notebook() else drawn_on(Console(stderr=True))
+    with drawn as callback:
 
         def tell(event: Event) -> None:
             callback(replace(event, message=in_python(event.message)))
 
         with files_told(tell):
             yield tell
-
-
-def _drawn(wanted: "bool | Callback") -> AbstractContextManager[Callback]:
-    if not isinstance(wanted, bool):
-        return nullcontext(wanted)
-    return notebook_bar() if in_notebook() else drawn_on(Console(stderr=True))
 
 
 @contextmanager
@@ -179,51 +171,31 @@ def in_notebook() -> bool:
 @contextmanager
 def notebook_bar() -> Iterator[Callback]:
     """Yield a callback that draws a bar under the cell, if the work takes longer than a second."""
-    line = _Line()
-    try:
-        yield line.tell
-    finally:
-        line.clear()
+    from IPython.display import HTML, display  # noqa: PLC0415 - there in a notebook alone
 
+    shown: Any = None
+    due = time.monotonic() + _FIRST_SECONDS
 
-class _Line:
-    """The bar: what is being done, and the part done."""
-
-    def __init__(self) -> None:
-        self._shown: Any = None
-        self._due = time.monotonic() + _FIRST_SECONDS
-
-    def tell(self, event: Event) -> None:
-        message = html(terminal(without_secrets(event.message)))
-        if event.note:
-            _display(f"<p>{message}</p>")
-            return
-        now = time.monotonic()
-        if now < self._due:
-            return
-        self._due = now + _BETWEEN_SECONDS
-        value = "" if event.part is None else f' value="{event.part:.3f}"'
-        batch = "" if event.batch in event.message else f"{html(event.batch)} "
-        self._draw(f"<progress{value}></progress> {batch}{message}")
-
-    def clear(self) -> None:
-        if self._shown is not None:
-            self._draw("")
-
-    def _draw(self, page: str) -> None:
-        if self._shown is None:
-            self._shown = _display(page)
+    def draw(page: str) -> None:
+        nonlocal shown
+        if shown is None:
+            shown = display(HTML(page), display_id=True)
         else:
-            self._shown.update(_page(page))
+            shown.update(HTML(page))
 
+    def tell(event: Event) -> None:
+        nonlocal due
+        message, now = html(_shown(event.message)), time.monotonic()
+        if event.note:
+            display(HTML(f"<p>{message}</p>"), display_id=True)
+        elif now >= due:
+            due = now + _BETWEEN_SECONDS
+            value = "" if event.part is None else f' value="{event.part:.3f}"'
+            batch = "" if event.batch in event.message else f"{html(event.batch)} "
+            draw(f"<progress{value}></progress> {batch}{message}")
 
-def _display(page: str) -> Any:  # noqa: ANN401 - IPython's handle
-    from IPython.display import display  # noqa: PLC0415 - there in a notebook alone
-
-    return display(_page(page), display_id=True)
-
-
-def _page(page: str) -> Any:  # noqa: ANN401 - of IPython
-    from IPython.display import HTML  # noqa: PLC0415 - as above
-
-    return HTML(page)
+    try:
+        yield tell
+    finally:
+        if shown is not None:
+            draw("")

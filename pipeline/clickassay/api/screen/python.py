@@ -11,6 +11,7 @@ from clickassay.api.screen.arguments import checked
 from clickassay.core.errors import ClickassayError
 from clickassay.core.help import explained, plain_signature
 from clickassay.core.settings import SETTINGS
+from clickassay.core.settings.project import TABLES
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,14 +43,8 @@ _FLAGS = frozenset(
 )
 _ELSEWHERE = " (on the command line)"
 
-_INSTEAD = {
-    "--searches-sql": "searches as InputSql", "--clicks-sql": "clicks as InputSql",
-    "--judgments-sql": "judgments as InputSql", "--queries-sql": "queries as InputSql",
-    "--scores-sql": "scores as InputSql", "--outcomes-sql": "outcomes as InputSql",
-    "--assignments-sql": "assignments as InputSql",
-    "--past-tests-sql": "tests as InputSql",
-    "--database": "a database to InputSql",
-}  # fmt: skip
+_INSTEAD = {f"--{name}-sql": f"{name} as InputSql" for name in TABLES}
+_INSTEAD |= {"--past-tests-sql": "tests as InputSql", "--database": "a database to InputSql"}
 
 _COMMAND = re.compile(r"`clickassay ([a-z]+)([^`]*)`")
 _LAST_COMMAND = re.compile(r"(?:(?<=: )|(?<=^  )|^)clickassay ([a-z]+)((?: .*)?)$", re.MULTILINE)

@@ -2,13 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python, in_python
 from clickassay.core.files.output import place_to_write
+
+
+def attribute_of(path: str, meaning: str) -> Any:  # noqa: ANN401 - as the result annotates it
+    """Return a property of a result that is an attribute of what it holds: ``found.agreement``."""
+    return property(attrgetter(path), doc=meaning)
 
 
 class Result(ABC):
@@ -50,9 +57,17 @@ class Result(ABC):
 class SavedResult(Result):
     """A result that is written into a folder of its own."""
 
-    @abstractmethod
+    @property
+    def _recorded(self) -> Mapping[str, object]:
+        """What is recorded beside the command that made the tables."""
+        return {}
+
     def write(self, out: Path, *, force: bool, command: str = "") -> Path:
         """Write as `save` does; `command` is recorded as what made them."""
+        from clickassay.core.files.tables import write_tables  # noqa: PLC0415 - beside its use
+
+        write_tables(out, self.tables, {"command": command, **self._recorded}, force=force)
+        return out
 
     @for_python
     def save(self, folder: str | Path, *, force: bool = False) -> Path:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,7 +11,6 @@ from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result, SavedResult
 from clickassay.core.contracts.conventions import CHANGED, CONVENTIONS
 from clickassay.core.errors import SettingsError
-from clickassay.core.files.tables import write_tables
 from clickassay.core.settings import load_settings
 from clickassay.core.text.words import plural
 from clickassay.metrics.conventions import AuditScale
@@ -109,11 +107,6 @@ class AuditResult(SavedResult):
     def tables(self) -> Mapping[str, pl.DataFrame]:
         """Conventions and changes of all click metrics (docs/reference/audit.md)."""
         return {CONVENTIONS.name: self.audited.audited, CHANGED.name: self.audited.changed}
-
-    def write(self, out: Path, *, force: bool, command: str = "") -> Path:
-        """Write as `save` does; `command` is recorded as what made them."""
-        write_tables(out, self.tables, {"command": command}, force=force)
-        return out
 
     @property
     def answer(self) -> str:

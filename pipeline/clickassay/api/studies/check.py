@@ -14,12 +14,6 @@ from clickassay.studies.runs_compared.gate.check import Outcome, RuleState
 SCHEMA = 1
 """Number of the form of the JSON document."""
 
-_SHOWN = (
-    "rule", "state", "reason", "market", "depth", "judge", "status", "value", "ci_low", "ci_high", "caution",
-    "comparison", "limit",
-)  # fmt: skip
-
-
 WORDS = {
     RuleState.BROKEN: "broken",
     RuleState.UNDECIDED: "undecided",
@@ -74,7 +68,9 @@ class CheckResult(Result):
     @property
     def rules(self) -> pl.DataFrame:
         """A row for each rule: state, reason, sample, value with its interval, limit."""
-        rows = [{name: one.as_data()[name] for name in _SHOWN} for one in self.outcomes]
+        rows = [
+            {name: part for name, part in one.as_data().items() if name != "changes"} for one in self.outcomes
+        ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     @property
@@ -95,11 +91,9 @@ class CheckResult(Result):
         yield f"{self.answer}."
         heads = ("rule", "", "about", "value", "95% CI")
         rows = [
-            (
-                one.rule, WORDS[one.state], "" if one.sample is None else one.sample.label, *_numbers(one),
-            )
+            (one.rule, WORDS[one.state], "" if one.sample is None else one.sample.label, *_numbers(one))
             for one in self.outcomes
-        ]  # fmt: skip
+        ]
         yield ShownTable(heads, rows, heads[-2:])
         yield from (
             f"{WORDS[one.state].upper()} {one.rule}: {one.reason}" for one in self.outcomes if one.needs_words

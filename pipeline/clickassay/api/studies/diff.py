@@ -8,26 +8,16 @@ import polars as pl
 from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.python import for_python
-from clickassay.api.screen.result import Result
+from clickassay.api.screen.result import Result, attribute_of
 from clickassay.core.contracts.columns import EVERY
 from clickassay.core.files.output import place_to_write
 from clickassay.core.records import SampleKey
 from clickassay.core.text.words import plural
+from clickassay.studies.runs_compared import words
 from clickassay.studies.runs_compared.compare import REVERSED, RunComparison
 from clickassay.studies.runs_compared.numbers import BEYOND, FAMILIES, INTERVALS, Watch, flag_findings
 from clickassay.studies.runs_compared.read import ONLY_A, ONLY_B, SAME
 from clickassay.studies.runs_compared.report import build_comparison, check_comparison_place, write_comparison
-from clickassay.studies.runs_compared.words import (
-    alone_words,
-    cautions_words,
-    change_words,
-    clearest,
-    decision_sentence,
-    not_computed,
-    sentences,
-    status_words,
-    uneven_words,
-)
 
 MOST_FINDINGS = 5
 """Findings that are spelled out."""
@@ -72,10 +62,9 @@ class DiffResult(Result):
         own = self.comparison
         return {"numbers": self.numbers, "sizes": own.sizes, "flips": own.flips, "overlap": own.overlap}
 
-    @property
-    def sizes(self) -> pl.DataFrame:
-        """Coverage and statistics of both runs: a, b, change."""
-        return self.comparison.sizes
+    sizes: pl.DataFrame = attribute_of(
+        "comparison.sizes", "Coverage and statistics of both runs: a, b, change."
+    )
 
     @property
     def is_finding(self) -> bool:
@@ -109,10 +98,10 @@ class DiffResult(Result):
         """Yield what changed."""
         comparison = self.comparison
         names = comparison.names
-        yield decision_sentence(comparison)
-        yield from sentences(comparison)
-        yield from filter(None, [uneven_words(comparison.sizes, names)])
-        yield from cautions_words(comparison.numbers)
+        yield words.decision_sentence(comparison)
+        yield from words.sentences(comparison)
+        yield from filter(None, [words.uneven_words(comparison.sizes, names)])
+        yield from words.cautions_words(comparison.numbers)
         folders = zip(names, (comparison.a, comparison.b), strict=True)
         yield from (f"{name}: {own}" for name, own in folders if own != Path() and name != str(own))
         same = [entry.name for entry in comparison.entries if entry.status == SAME]
@@ -152,13 +141,13 @@ class DiffResult(Result):
             yield f"No finding: none of {height:,} correlations is gone or changed by more than {above:g}."
             return
         yield f"{findings.height:,} of {height:,} correlations are gone or changed by more than {above:g}:"
-        gone = alone_words(numbers, ONLY_A)
+        gone = words.alone_words(numbers, ONLY_A)
         order = (pl.col("status") != BEYOND, pl.col("change").abs())
-        each = findings.filter(~not_computed(ONLY_A)).sort(
+        each = findings.filter(~words.not_computed(ONLY_A)).sort(
             *order, descending=[False, True], nulls_last=False, maintain_order=True
         )
-        changes = [change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
-        yield from (f"FINDING {words}" for words in (*([gone] if gone else []), *changes))
+        changes = [words.change_words(row) for row in each.head(MOST_FINDINGS).iter_rows(named=True)]
+        yield from (f"FINDING {said}" for said in (*([gone] if gone else []), *changes))
         if each.height > MOST_FINDINGS:
             yield f"and {each.height - MOST_FINDINGS:,} more"
 
@@ -197,11 +186,11 @@ def _size(quantity: str, value: float | None, *, sign: str = "") -> str:
 
 def _numbers(comparison: RunComparison) -> Iterator[Part]:
     numbers = comparison.numbers
-    alone = [alone_words(numbers, status, comparison.names) for status in (ONLY_A, ONLY_B)]
+    alone = [words.alone_words(numbers, status, comparison.names) for status in (ONLY_A, ONLY_B)]
     yield from filter(None, alone)
-    known = numbers.filter(~not_computed(ONLY_A), ~not_computed(ONLY_B))
+    known = numbers.filter(~words.not_computed(ONLY_A), ~words.not_computed(ONLY_B))
     moved = known.filter((pl.col("change") != 0) | pl.col("status").is_in([ONLY_A, ONLY_B]))
-    rows = pl.concat([clearest(moved.filter(family=one)).head(MOST_OF_FAMILY) for one in FAMILIES])
+    rows = pl.concat([words.clearest(moved.filter(family=one)).head(MOST_OF_FAMILY) for one in FAMILIES])
     numeric = (*comparison.names, "change", "95% CI", "p adj.")
     heads = ("", "market", "depth", "judge", "class", "click", "editorial", *numeric, " ")
     cells = []
@@ -214,7 +203,7 @@ def _numbers(comparison: RunComparison) -> Iterator[Part]:
         p = "" if row["p_adjusted"] is None else f"{row['p_adjusted']:.2g}"
         by = " (from intervals)" if row["tested_by"] == INTERVALS else ""
         names = (row["click_metric"], row["editorial_metric"])
-        said = row["reason"] or f"{status_words(row)}{by}"
+        said = row["reason"] or f"{words.status_words(row)}{by}"
         cells.append((_SHORT[row["family"]], *place, *names, *values, change, ends, p, said))
     yield from _table("The clearest changes of each kind", heads, cells, numbers=numeric)
     by_intervals = moved.filter(pl.col("split") == EVERY, pl.col("tested_by") == INTERVALS).height

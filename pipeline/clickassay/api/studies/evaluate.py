@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.api.given import Place
 from clickassay.api.screen.parts import Part, on_screen
-from clickassay.api.screen.result import Result
+from clickassay.api.screen.result import Result, attribute_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import load_settings
 from clickassay.metrics.definition import Measure
@@ -64,75 +64,46 @@ class EvaluationResult(Result):
         parts = {one.name: getattr(own, one.name) for one in fields(own) if one.name != "measures"}
         return _unpickled, (tuple(map(str, own.measures)), parts, self.average_over)
 
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        """The measures, every parameter spelled out, in the order given."""
-        return self.evaluation.measures
-
-    @property
-    def lists(self) -> Mapping[str, Lists]:
-        """By run: its ranked lists with their grades."""
-        return self.evaluation.lists
-
-    @property
-    def runs(self) -> pl.DataFrame:
-        """A row for each run: numbers of queries and results."""
-        return self.evaluation.runs
-
-    @property
-    def means(self) -> pl.DataFrame:
-        """A row for each run and measure: the mean with its interval."""
-        return self.evaluation.means
-
-    @property
-    def per_query(self) -> pl.DataFrame:
-        """A row for each run, query and measure."""
-        return self.evaluation.per_query
-
-    @property
-    def comparisons(self) -> pl.DataFrame:
-        """A row for each two runs and measure: difference, interval, tests."""
-        return self.evaluation.comparisons
-
-    @property
-    def leaderboard(self) -> pl.DataFrame:
-        """A row for each measure and run, the best mean first, with its letters; of three runs or more."""
-        return self.evaluation.leaderboard
-
-    @property
-    def class_means(self) -> pl.DataFrame:
-        """A row for each class of queries, run and measure."""
-        return self.evaluation.class_means
-
-    @property
-    def class_comparisons(self) -> pl.DataFrame:
-        """A row for each class of queries, two runs and measure."""
-        return self.evaluation.class_comparisons
-
-    @property
-    def corrected_means(self) -> pl.DataFrame:
-        """A row for each run and measure: the mean of the judge, corrected by people."""
-        return self.evaluation.corrected_means
-
-    @property
-    def corrected_comparisons(self) -> pl.DataFrame:
-        """A row for each two runs and measure: the difference by the judge, corrected by people."""
-        return self.evaluation.corrected_comparisons
-
-    @property
-    def cautions(self) -> tuple[str, ...]:
-        """Sentences on what contradicts itself in the inputs, or is read otherwise by other tools."""
-        return self.evaluation.cautions
-
-    @property
-    def frames(self) -> dict[str, pl.DataFrame]:
-        """The frames by their names."""
-        return self.evaluation.frames
-
-    @property
-    def tables(self) -> Mapping[str, pl.DataFrame]:
-        """The frames by their names."""
-        return self.evaluation.frames
+    measures: tuple[Measure, ...] = attribute_of(
+        "evaluation.measures", "The measures, every parameter spelled out, in the order given."
+    )
+    lists: Mapping[str, Lists] = attribute_of(
+        "evaluation.lists", "By run: its ranked lists with their grades."
+    )
+    runs: pl.DataFrame = attribute_of(
+        "evaluation.runs", "A row for each run: numbers of queries and results."
+    )
+    means: pl.DataFrame = attribute_of(
+        "evaluation.means", "A row for each run and measure: the mean with its interval."
+    )
+    per_query: pl.DataFrame = attribute_of("evaluation.per_query", "A row for each run, query and measure.")
+    comparisons: pl.DataFrame = attribute_of(
+        "evaluation.comparisons", "A row for each two runs and measure: difference, interval, tests."
+    )
+    leaderboard: pl.DataFrame = attribute_of(
+        "evaluation.leaderboard",
+        "A row for each measure and run, the best mean first, with its letters; of three runs or more.",
+    )
+    class_means: pl.DataFrame = attribute_of(
+        "evaluation.class_means", "A row for each class of queries, run and measure."
+    )
+    class_comparisons: pl.DataFrame = attribute_of(
+        "evaluation.class_comparisons", "A row for each class of queries, two runs and measure."
+    )
+    corrected_means: pl.DataFrame = attribute_of(
+        "evaluation.corrected_means",
+        "A row for each run and measure: the mean of the judge, corrected by people.",
+    )
+    corrected_comparisons: pl.DataFrame = attribute_of(
+        "evaluation.corrected_comparisons",
+        "A row for each two runs and measure: the difference by the judge, corrected by people.",
+    )
+    cautions: tuple[str, ...] = attribute_of(
+        "evaluation.cautions",
+        "Sentences on what contradicts itself in the inputs, or is read otherwise by other tools.",
+    )
+    frames: dict[str, pl.DataFrame] = attribute_of("evaluation.frames", "The frames by their names.")
+    tables: Mapping[str, pl.DataFrame] = attribute_of("evaluation.frames", "The frames by their names.")
 
     def __getitem__(self, measure: str | Measure) -> float:
         """Return the mean of a measure, where there is one run."""

@@ -1,4 +1,4 @@
-"""From Python: whether an offline metric tells better past tests from worse."""
+"""From Python: whether an offline metric tells better past tests from worse; one test of a run in full."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clickassay.api.run import Chart
+from clickassay.api.screen.chart import Chart
 from clickassay.api.screen.parts import Part, on_screen
 from clickassay.api.screen.python import for_python
-from clickassay.api.screen.result import SavedResult
+from clickassay.api.screen.result import Result, SavedResult, attribute_of
 from clickassay.core.contracts.experiments import EXPERIMENT_ORDER, EXPERIMENTS
+from clickassay.core.contracts.run import TABLES_OF_TESTS
 from clickassay.core.errors import ReportError
 from clickassay.core.files.tables import write_tables
 from clickassay.core.provenance import versions
@@ -28,6 +29,7 @@ from clickassay.studies.experiments.report import (
     order_table,
     tests_figures,
 )
+from clickassay.studies.experiments.shown import tests_section
 from clickassay.studies.experiments.words import Experiments, answer, read_sentence, sentences
 
 
@@ -66,10 +68,10 @@ class ExperimentsResult(SavedResult):
         """A row for each test and metric: the difference, and of what users did its interval and p-value."""
         return self.found.sheet.tests.experiments()
 
-    @property
-    def order(self) -> pl.DataFrame:
-        """A row for each metric: pairs in order, calls, difference from the current one, kind of answer."""
-        return self.found.order
+    order: pl.DataFrame = attribute_of(
+        "found.order",
+        "A row for each metric: pairs in order, calls, difference from the current one, kind of answer.",
+    )
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -117,3 +119,36 @@ class ExperimentsResult(SavedResult):
         yield from sentences(self.found)
         yield read_sentence(self.found)
         yield from on_screen(order_table(self.found))
+
+
+class LogTestResult(Result):
+    """One A/B test of a run in full: verdict, checks, and all metrics.
+
+    Parameters
+    ----------
+    tests
+        The test, with all its variants.
+    """
+
+    def __init__(self, tests: RunTests) -> None:
+        self.tests = tests
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Its rows of the run's tables of tests."""
+        return {form.name: self.tests.run.tables[form.name] for form in TABLES_OF_TESTS}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The content of the JSON document: the verdicts in words, and the tables."""
+        kinds = self.tests.kinds
+        return {"tests": [one.entry for kind in kinds for one in kind.tests]} | {
+            name: rows.to_dicts() for name, rows in self.tables.items()
+        }
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the verdicts, what to do about the data, and the tables."""
+        for section in map(tests_section, self.tests.kinds):
+            yield from (*section.reading, *section.folded_reading)
+            for table in section.folded:
+                yield from on_screen(table)

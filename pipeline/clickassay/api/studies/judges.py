@@ -9,7 +9,7 @@ import polars as pl
 
 from clickassay.api.given import Names, several
 from clickassay.api.screen.parts import Part, on_screen
-from clickassay.api.screen.result import SavedResult
+from clickassay.api.screen.result import SavedResult, attribute_of
 from clickassay.core.errors import SettingsError
 from clickassay.core.files.scratch import scratch_file
 from clickassay.core.files.tables import as_csv, write_tables
@@ -76,45 +76,34 @@ class JudgesResult(SavedResult):
         """Whether the first two judges agree, on what, and what would settle it."""
         return f"{self.answer}. {verdict.details(self.found, self.at_least)}"
 
-    @property
-    def agreement(self) -> pl.DataFrame:
-        """A row for each pair of judges and measure: the value with its interval."""
-        return self.found.agreement
-
-    @property
-    def confusion(self) -> pl.DataFrame:
-        """A row for each pair of judges and pair of grades: how often the judges gave them."""
-        return self.found.confusion
-
-    @property
-    def grades(self) -> pl.DataFrame:
-        """A row for each judge and grade: how often the judge gave it."""
-        return self.found.grades
-
-    @property
-    def sheet(self) -> pl.DataFrame:
-        """Results that are graded differently, the largest difference first, with an empty column `grade`."""
-        return self.found.sheet
-
-    @property
-    def bias(self) -> pl.DataFrame:
-        """A row for each pair of judges and group of results: mean difference, quadratic kappa."""
-        return self.found.bias
-
-    @property
-    def rankings(self) -> pl.DataFrame:
-        """A row for each pair of judges and measure: tau and tau_AP of the order of rankings."""
-        return self.found.rankings
-
-    @property
-    def ranking_pairs(self) -> pl.DataFrame:
-        """A row for each pair of judges, measure and pair of rankings: the difference under both judges."""
-        return self.found.ranking_pairs
-
-    @property
-    def clicks(self) -> Mapping[str, pl.DataFrame]:
-        """What clicks say of the judges: tables judge_disagreements and judge_comparisons of `run`."""
-        return self.found.clicks
+    agreement: pl.DataFrame = attribute_of(
+        "found.agreement", "A row for each pair of judges and measure: the value with its interval."
+    )
+    confusion: pl.DataFrame = attribute_of(
+        "found.confusion", "A row for each pair of judges and pair of grades: how often the judges gave them."
+    )
+    grades: pl.DataFrame = attribute_of(
+        "found.grades", "A row for each judge and grade: how often the judge gave it."
+    )
+    sheet: pl.DataFrame = attribute_of(
+        "found.sheet",
+        "Results that are graded differently, the largest difference first, with an empty column `grade`.",
+    )
+    bias: pl.DataFrame = attribute_of(
+        "found.bias", "A row for each pair of judges and group of results: mean difference, quadratic kappa."
+    )
+    rankings: pl.DataFrame = attribute_of(
+        "found.rankings",
+        "A row for each pair of judges and measure: tau and tau_AP of the order of rankings.",
+    )
+    ranking_pairs: pl.DataFrame = attribute_of(
+        "found.ranking_pairs",
+        "A row for each pair of judges, measure and pair of rankings: the difference under both judges.",
+    )
+    clicks: Mapping[str, pl.DataFrame] = attribute_of(
+        "found.clicks",
+        "What clicks say of the judges: tables judge_disagreements and judge_comparisons of `run`.",
+    )
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:

@@ -1,17 +1,15 @@
 """From Python: values of grades and positions with which ERR predicts clicks best, learned from a run."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from clickassay.api.screen.parts import Part, ShownTable
-from clickassay.api.screen.result import SavedResult
-from clickassay.core.files.tables import write_tables
+from clickassay.api.screen.result import SavedResult, attribute_of
 from clickassay.core.records import Sample
 from clickassay.core.text.words import capital, signed, span
-from clickassay.studies.gain_learning.on_run import metric_of_study
+from clickassay.studies.gain_learning.on_run import metric_of_map
 from clickassay.studies.gain_learning.validation import LearnOptions, Study
 
 AGREEMENT = {
@@ -61,12 +59,9 @@ class LearnResult(SavedResult):
     @property
     def metric(self) -> str | None:
         """ERR with the learned values as the setting `metric` takes it; None where nothing is learned."""
-        return metric_of_study(self.study, self.options.positions)
+        return None if self.study.reason else metric_of_map(self.study.map, self.options.positions)
 
-    @property
-    def reason(self) -> str | None:
-        """Why nothing is learned; None if something is."""
-        return self.study.reason
+    reason: str | None = attribute_of("study.reason", "Why nothing is learned; None if something is.")
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -79,14 +74,10 @@ class LearnResult(SavedResult):
         }
         return told | {name: table.to_dicts() for name, table in self.tables.items()}
 
-    def write(self, out: Path, *, force: bool, command: str = "") -> Path:
-        """Write as `save` does; `command` is recorded as what made them."""
-        options = self.options
-        info = {
-            "command": command, "seed": options.seed, "cv_folds": options.cv_folds, "metric": self.metric,
-        }  # fmt: skip
-        write_tables(out, self._tables, {**info, **self.sample.key.columns}, force=force)
-        return out
+    @property
+    def _recorded(self) -> Mapping[str, object]:
+        seed, folds = self.options.seed, self.options.cv_folds
+        return {"seed": seed, "cv_folds": folds, "metric": self.metric, **self.sample.key.columns}
 
     @property
     def answer(self) -> str:

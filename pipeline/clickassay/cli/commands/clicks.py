@@ -130,11 +130,12 @@ def judgments(
     options: FitOptions,
     out: Annotated[Path, typer.Option(help="Folder for the judgments (written atomically).")],
     click_model: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="NAME", help="DBN or another click model, or COEC: clicks over expected clicks."
+            metavar="NAME",
+            help="A click model, or COEC: clicks over expected clicks. [default: the one the log supports]",
         ),
-    ] = "DBN",
+    ] = None,
     to: Annotated[
         Literal["csv", "qrels", "quepid", "workbench", "rank-eval"],
         typer.Option(help="Format of the grades."),
@@ -143,7 +144,7 @@ def judgments(
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help="Thresholds: a grade is how many the relevance reaches. [default: ERR's; COEC: none]",
+            help="Thresholds: a grade is how many the relevance reaches. [default: ERR's; COEC: 0.5,1,1.5,2]",
         ),
     ] = None,
     least_sessions: Annotated[
@@ -167,21 +168,30 @@ def judgments(
     from clickassay.core.files.output import check_place
     from clickassay.core.files.tables import write_tables
     from clickassay.jobs.click_models import read_clicks
-    from clickassay.jobs.from_clicks import files_for, judgments_from_clicks
+    from clickassay.jobs.from_clicks import files_for, judgments_from_clicks, model_for_judgments
 
     check_place(out, source, force=force)
     with shown_progress(quiet=quiet) as progress:
         read = read_clicks(source, market=options.market, depth=options.depth)
+        chosen, why = None, None
+        if click_model is None:
+            chosen, why = model_for_judgments(read, pseudo_count=options.pseudo_count, progress=progress)
+        model = click_model or chosen or ""
         found = judgments_from_clicks(
-            read, click_model, pseudo_count=options.pseudo_count, cuts=cuts, least_sessions=least_sessions,
+            read, model, pseudo_count=options.pseudo_count, cuts=cuts, least_sessions=least_sessions,
             progress=progress,
         )  # fmt: skip
         files = files_for(found, to)
-        info = {"command": command_line(), "model": click_model, "cuts": cuts, "depth": read.depth,
-                "market": options.market, "least_sessions": least_sessions}  # fmt: skip
+        info = {"command": command_line(), "model": model, "cannot_tell": why, "cuts": cuts,
+                "depth": read.depth, "market": options.market, "least_sessions": least_sessions}  # fmt: skip
         write_tables(out, {"click_judgments": found}, info, texts=files, force=force)
     results, queries, file = found.height, found["query"].n_unique(), str(out / next(iter(files)))
     if json:
-        write_json({"results": results, "queries": queries, "file": file})
+        told = {"model": model, "cannot_tell": why}
+        write_json({"results": results, "queries": queries, "file": file, **told})
         return
+    if why is not None:
+        say(f"This log cannot tell which click model it supports: {why}. {model} is used; or name another.")
+    elif chosen is not None:
+        say(f"Click model: {model}, which this log supports")
     say(f"{results:,} results of {queries:,} queries: {file}")

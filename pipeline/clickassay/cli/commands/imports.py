@@ -1,41 +1,67 @@
 """`clickassay import`: logs and judgments of other tools as canonical tables."""
 
+import functools
+import inspect
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from clickassay.cli.console import say, write_json
-from clickassay.cli.options import JSON, OUT, QUIET, with_options
+from clickassay.cli.options import JSON, OUT, QUIET, declared_option, with_options
 from clickassay.cli.progress import shown_progress
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from clickassay.inputs.importers.base import Imported
 
 imports = typer.Typer(
     help="Convert logs from other tools to Parquet.", no_args_is_help=True, add_completion=False
 )
 
-
 Layout = Literal["table", "quepid", "srw", "qrels", "beir", "rre", "rank-eval"]
+Declared = Callable[..., dict[str, Any] | None]
 
 
-@imports.command("yandex")
-@with_options
+def importer(declared: Declared) -> Declared:
+    """Make a command of the importer that has the name of a function, which declares what the command takes.
+
+    Every command also takes --out, --json and --quiet. What the function returns goes to the importer, or
+    else all that the command was given.
+    """
+    name = declared.__name__
+
+    @functools.wraps(declared)
+    def command(*, out: Path, json: bool, quiet: bool, **given: object) -> None:
+        module = import_module(f"clickassay.inputs.importers.{name.removeprefix('import_')}")
+        with shown_progress(quiet=quiet) as progress:
+            imported = getattr(module, name)(**(declared(**given) or given), out=out, progress=progress)
+        if json:
+            counts, notes = imported.counts, list(imported.notes)
+            write_json({"folder": str(imported.folder), "counts": counts, "notes": notes})
+            return
+        say(f"Canonical log: {imported.folder}")
+        say(*(f"  {what}: {rows:,}" for what, rows in imported.counts.items()))
+        say(*(f"Note: {note}" for note in imported.notes))
+
+    own = inspect.signature(declared, eval_str=True).parameters.values()
+    options = [declared_option("out", OUT, inspect.Parameter.empty), *own]
+    options += [declared_option("json", JSON, False), declared_option("quiet", QUIET, False)]
+    read_by_typer: Any = command
+    read_by_typer.__signature__ = inspect.Signature([one.replace(kind=one.KEYWORD_ONLY) for one in options])
+    command.__annotations__ = {one.name: one.annotation for one in options}
+    imports.command(name.removeprefix("import_").replace("_", "-"))(with_options(command))
+    return declared
+
+
+@importer
 def import_yandex(
     log: Annotated[
         Path, typer.Argument(metavar="LOG", help="Log in the layout of Yandex's Relevance Prediction.")
     ],
-    out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Judgments: query, url, relevance.")] = None,
     query_map: Annotated[
         Path | None, typer.Option(help="TSV: query id of the log, query of the judgments.")
     ] = None,
     time_unit_ms: Annotated[float, typer.Option(help="Milliseconds in one unit of the log's time.")] = 1.0,
-    json: JSON = False,
-    quiet: QUIET = False,
 ) -> None:
     """Import a log in Yandex's layout (also NAVER's CLARA).
 
@@ -43,28 +69,12 @@ def import_yandex(
 
         clickassay import yandex CLARA2SearchLog_beta --judgments CLARA2QueryUrlRelevance_beta --out clara
     """
-    from clickassay.inputs.importers.yandex import import_yandex as read
-
-    _import(
-        read,
-        log,
-        judgments=judgments,
-        query_map=query_map,
-        out=out,
-        time_unit_ms=time_unit_ms,
-        json=json,
-        quiet=quiet,
-    )
 
 
-@imports.command("trec-session")
-@with_options
+@importer
 def import_trec_session(
     xml: Annotated[Path, typer.Argument(metavar="XML", help="Sessions of the TREC Session Track.")],
     qrels: Annotated[Path, typer.Argument(metavar="QRELS", help="Its judgments by topic.")],
-    out: OUT,
-    json: JSON = False,
-    quiet: QUIET = False,
 ) -> None:
     """Import the sessions and judgments of a TREC Session Track.
 
@@ -72,19 +82,12 @@ def import_trec_session(
 
         clickassay import trec-session sessiontrack2012.xml qrels2012.txt --out trec2012
     """
-    from clickassay.inputs.importers.trec_session import import_trec_session as read
-
-    _import(read, xml, qrels, out=out, json=json, quiet=quiet)
 
 
-@imports.command("letor")
-@with_options
+@importer
 def import_letor(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Lines grade qid:N feature:value ...")],
-    out: OUT,
     sizes: Annotated[Path | None, typer.Option(help="Lines of each query, where FILE has no qid.")] = None,
-    json: JSON = False,
-    quiet: QUIET = False,
 ) -> None:
     """Import judged documents of a learning-to-rank set (LETOR, MSLR-WEB30k, LightGBM).
 
@@ -92,19 +95,12 @@ def import_letor(
 
         clickassay import letor Fold1/test.txt --out mslr
     """
-    from clickassay.inputs.importers.letor import import_letor as read
-
-    _import(read, file, sizes=sizes, out=out, json=json, quiet=quiet)
 
 
-@imports.command("yahoo-l18")
-@with_options
+@importer
 def import_yahoo_l18(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="Search logs, one page per line.")],
-    out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Its judgments: query, url, grade.")] = None,
-    json: JSON = False,
-    quiet: QUIET = False,
 ) -> None:
     """Import Yahoo's L18, anonymised search logs with relevance judgments.
 
@@ -112,20 +108,13 @@ def import_yahoo_l18(
 
         clickassay import yahoo-l18 search_logs-v1.txt --judgments relevance_judgments-v1.txt --out l18
     """
-    from clickassay.inputs.importers.yahoo_l18 import import_yahoo_l18 as read
-
-    _import(read, log, judgments=judgments, out=out, json=json, quiet=quiet)
 
 
-@imports.command("tiangong-st")
-@with_options
+@importer
 def import_tiangong_st(
     xml: Annotated[Path, typer.Argument(metavar="XML", help="Its sessions.")],
-    out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Its human labels.")] = None,
     encoding: Annotated[Literal["utf-8", "gb18030"], typer.Option(help="Encoding of both files.")] = "utf-8",
-    json: JSON = False,
-    quiet: QUIET = False,
 ) -> None:
     """Import the sessions and human labels of TianGong-ST.
 
@@ -133,19 +122,12 @@ def import_tiangong_st(
 
         clickassay import tiangong-st sessions.xml --judgments human_labels.txt --out tiangong
     """
-    from clickassay.inputs.importers.tiangong_st import import_tiangong_st as read
-
-    _import(read, xml, judgments=judgments, out=out, encoding=encoding, json=json, quiet=quiet)
 
 
-@imports.command("baidu-ultr")
-@with_options
+@importer
 def import_baidu_ultr(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="One unpacked part of its search sessions.")],
-    out: OUT,
     judgments: Annotated[Path | None, typer.Option(help="Its expert labels.")] = None,
-    json: JSON = False,
-    quiet: QUIET = False,
 ) -> None:
     """Import searches and expert labels of Baidu-ULTR.
 
@@ -153,18 +135,11 @@ def import_baidu_ultr(
 
         clickassay import baidu-ultr part-00000 --judgments annotation_data_0522.txt --out baidu
     """
-    from clickassay.inputs.importers.baidu_ultr import import_baidu_ultr as read
-
-    _import(read, file, judgments=judgments, out=out, json=json, quiet=quiet)
 
 
-@imports.command("pyclick")
-@with_options
+@importer
 def import_pyclick(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Pages QueryID, results : clicks;")],
-    out: OUT,
-    json: JSON = False,
-    quiet: QUIET = False,
 ) -> None:
     """Import pages in the layout of PyClick's sample.
 
@@ -172,16 +147,11 @@ def import_pyclick(
 
         clickassay import pyclick trainSample --out sample
     """
-    from clickassay.inputs.importers.pyclick import import_pyclick as read
-
-    _import(read, file, out=out, json=json, quiet=quiet)
 
 
-@imports.command("judgments")
-@with_options
+@importer
 def import_judgments(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files of judgments.")],
-    out: OUT,
     layout: Annotated[
         Layout | None, typer.Option(metavar="NAME", help="Layout of the files. [default: content]")
     ] = None,
@@ -228,9 +198,7 @@ def import_judgments(
         Literal["max"] | None,
         typer.Option(metavar="RULE", help="max: keep the highest of several grades of a result (subtopics)."),
     ] = None,
-    json: JSON = False,
-    quiet: QUIET = False,
-) -> None:
+) -> dict[str, Any]:
     """Import judgments of other tools: Quepid, Search Relevance Workbench, TREC qrels, BEIR, tables.
 
     Examples
@@ -244,7 +212,6 @@ def import_judgments(
         clickassay import judgments llm-scores.csv --cuts 0.25,0.5,0.75 --out llm
     """
     from clickassay.inputs.importers.judgments import RatingOptions
-    from clickassay.inputs.importers.judgments import import_judgments as read
     from clickassay.inputs.importers.ratings import ReadOptions
     from clickassay.inputs.sources.mapping import names_of
 
@@ -254,11 +221,10 @@ def import_judgments(
         grade_map=tuple(grade_map or ()), cuts=cuts, max_grade=max_grade, raters=raters,
         judges=tuple(judge or ()), query_map=query_map, conflicts=conflicts,
     )  # fmt: skip
-    _import(read, files, out=out, read_options=reading, rating_options=rating, json=json, quiet=quiet)
+    return {"files": files, "read_options": reading, "rating_options": rating}
 
 
-@imports.command("ubi")
-@with_options
+@importer
 def import_ubi(
     paths: Annotated[
         list[Path],
@@ -266,7 +232,6 @@ def import_ubi(
             metavar="PATH", help="Queries and events: bulk or JSON lines, Parquet, CSV, or folders."
         ),
     ],
-    out: OUT,
     click_action: Annotated[
         list[str] | None,
         typer.Option(
@@ -275,9 +240,7 @@ def import_ubi(
             "[default: click, click_through, item_click, product_click, result_click]",
         ),
     ] = None,
-    json: JSON = False,
-    quiet: QUIET = False,
-) -> None:
+) -> dict[str, Any]:
     """Import queries and events of OpenSearch User Behavior Insights (UBI).
 
     Example:
@@ -285,19 +248,5 @@ def import_ubi(
         clickassay import ubi ubi_queries.ndjson ubi_events.ndjson --out shop
     """
     from clickassay.inputs.importers.ubi import CLICK_ACTIONS
-    from clickassay.inputs.importers.ubi import import_ubi as read
 
-    _import(read, paths, out=out, click_actions=tuple(click_action or CLICK_ACTIONS), json=json, quiet=quiet)
-
-
-def _import(
-    read: "Callable[..., Imported]", *inputs: object, json: bool, quiet: bool, **options: object
-) -> None:
-    with shown_progress(quiet=quiet) as progress:
-        imported = read(*inputs, **options, progress=progress)
-    if json:
-        write_json({"folder": str(imported.folder), "counts": imported.counts, "notes": list(imported.notes)})
-        return
-    say(f"Canonical log: {imported.folder}")
-    say(*(f"  {what}: {rows:,}" for what, rows in imported.counts.items()))
-    say(*(f"Note: {note}" for note in imported.notes))
+    return {"paths": paths, "click_actions": tuple(click_action or CLICK_ACTIONS)}

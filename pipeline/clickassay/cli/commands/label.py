@@ -16,7 +16,9 @@ from clickassay.core.settings import Settings, load_settings
 from clickassay.core.text.words import plural, visible
 
 if TYPE_CHECKING:
-    from clickassay.studies.labelling.plan_folder import JudgmentProposal, LabelPlan
+    import polars as pl
+
+    from clickassay.studies.labelling.plan_folder import LabelPlan
 
 SHOWN = 10
 """Queries that are shown; files have them all."""
@@ -102,24 +104,19 @@ def plan(
     """
     from clickassay.core.files.output import check_apart, check_free
     from clickassay.core.records import SampleChoice
+    from clickassay.studies.labelling import plan_folder
     from clickassay.studies.labelling.inputs import PoolSources
     from clickassay.studies.labelling.plan import extend_plan, make_plan
-    from clickassay.studies.labelling.plan_folder import (
-        PlanOptions,
-        propose_judgments,
-        read_plan,
-        write_plan,
-        write_proposal,
-    )
 
     if run is not None:
         check_apart(out, run)
         check_free(out, force=force)
-        proposal = propose_judgments(run, goal, budget, SampleChoice(market, depth, judge))
-        write_proposal(
-            proposal, out, {"command": command_line(), "goal": goal, "budget": budget}, force=force
+        queries, to_label = plan_folder.propose_judgments(
+            run, goal, budget, SampleChoice(market, depth, judge)
         )
-        _tell_proposal(proposal, out, json=json)
+        info = {"command": command_line(), "goal": goal, "budget": budget}
+        plan_folder.write_proposal(queries, to_label, out, info, force=force)
+        _tell_proposal(queries, to_label.height, out / "to_label.csv", json=json)
         return
     rankings = tuple(ranking or ())
     if go_on is None and not 1 <= len(rankings) <= 2:
@@ -132,17 +129,17 @@ def plan(
     check_free(out, force=force)
     with shown_progress(quiet=quiet) as progress:
         if go_on is not None:
-            made = extend_plan(read_plan(go_on), budget)
+            made = extend_plan(plan_folder.read_plan(go_on), budget)
         else:
             sources = PoolSources(
                 rankings, relevance, judgments, costs=cost, cost_column=cost_column, log_cost=log_cost,
                 frequencies=frequency,
             )  # fmt: skip
-            options = PlanOptions(
+            options = plan_folder.PlanOptions(
                 metric, variant, budget, depth=depth, defensive_share=defensive_share, seed=settings.seed
             )
             made = make_plan(sources, options, settings, progress)
-        write_plan(made, out, {"command": command_line()}, force=force)
+        plan_folder.write_plan(made, out, {"command": command_line()}, force=force)
     if json:
         write_json(
             {
@@ -160,12 +157,10 @@ def plan(
     _show_plan(made, out, continues=go_on)
 
 
-def _tell_proposal(proposal: "JudgmentProposal", out: Path, *, json: bool) -> None:
+def _tell_proposal(proposed: "pl.DataFrame", results: int, sheet: Path, *, json: bool) -> None:
     from clickassay.core.records import SampleKey
 
-    queries, results = proposal.queries.height, proposal.to_label.height
-    last = proposal.queries.row(-1, named=True)
-    sheet = out / "to_label.csv"
+    queries, last = proposed.height, proposed.row(-1, named=True)
     width = "" if last["width"] is None else f" and make intervals {last['width']:.2f} times as wide as now"
     answer = (
         f"Label {results:,} results of {plural(queries, 'query', 'queries')}: these would raise coverage of "

@@ -87,11 +87,10 @@ def patterns(
     if dry_run:
         _show_plan(inputs, place, settings, json=json, quiet=quiet)
         return
-    from clickassay.api.patterns import PatternsResult, TableOrStore
+    from clickassay.api.patterns import PatternsResult
 
-    target = TableOrStore(place.out, place.store, place.force)
     with shown_progress(quiet=quiet) as progress:
-        made = PatternsResult.of(_sources(inputs, settings), settings, target, progress)
+        made = PatternsResult.of(_sources(inputs, settings), settings, **vars(place), progress=progress)
     inputs.tell(quiet=quiet)
     write_json(made.facts) if json else show(made.parts())
     conclude(is_finding=any(one.is_finding for one in made.findings), stderr=json)

@@ -82,7 +82,8 @@ ANALYSED_TABLES = (
     correlation.DIFFERENCE_COMPARISONS, correlation.WITHIN, correlation.WITHIN_COMPARISONS,
     correlation.INFLUENCE, correlation.WITHIN_INFLUENCE, clicks.CASCADE_EFFECTS,
     AGREEMENT, CONFUSION, JUDGE_COMPARISONS, JUDGE_DISAGREEMENTS,
-    clicks.CLICK_MODELS, clicks.CLICK_POSITIONS, clicks.CLICK_GRADES, clicks.POSITION_BIAS,
+    clicks.CLICK_MODELS, clicks.CLICK_POSITIONS, clicks.CLICK_HELD_OUT,
+    clicks.CLICK_CALIBRATION, clicks.CLICK_GRADES, clicks.POSITION_BIAS,
     UNJUDGED, NEXT_JUDGMENTS, CONVENTIONS,
 )  # fmt: skip
 """The tables of a run that come from its log and its judgments."""
@@ -95,12 +96,12 @@ TABLES_OF_TESTS = (
 )  # fmt: skip
 """The tables that a run has besides, if its log has A/B tests; read without rows if it has none."""
 
-LAYOUT = 12
+LAYOUT = 13
 """Number of the layout of a run folder, in its settings.json: one more when a table, a column or a setting
 comes or gets another name, so that nothing reads a run by names that it does not have. Layout 1 recorded
 no number; 2 had no table `health`, 3 no `judge_disagreements`, 4 no
 simultaneous intervals, 5 no findings, 6 no correlations within queries, 7 no errors of differences,
-8 no groups of queries, 9 no signals, 10 no position bias."""
+8 no groups of queries, 9 no signals, 10 no position bias, 12 no held-out rankings."""
 
 ANOTHER_LAYOUT = (
     "was made by another version of clickassay: "

@@ -57,9 +57,8 @@ class Settings(SettingsOfLog):
         "Metrics", ("MeanRR",),
         "Click metric of the decision and the report. With several, the decision says where they disagree.",
         metavar="NAME", also="--click",
-        details="The headline uses the first. MeanRR is the default because Chapelle et al. (2009) "
-        "found the largest overall correlations with MeanRR. IPS cannot be the first. "
-        "[Names](metrics.md#click-metrics).",
+        details="The headline uses the first (not IPS). Chapelle et al. (2009) found the largest overall "
+        "correlations with MeanRR. [Names](metrics.md#click-metrics).",
     )  # fmt: skip
     persistence: float = setting("Metrics", 0.8, "Persistence p of RBP.", gt=0, lt=1, metavar="P")
     pool: Literal["judged", "shown"] = setting(
@@ -94,9 +93,8 @@ class Settings(SettingsOfLog):
         ge=1, le=64, metavar="N",
     )  # fmt: skip
     title: str | None = setting(
-        "Report", None, "Title of the report, shown above the decision.",
-        unset="none", metavar="TEXT",
-    )  # fmt: skip
+        "Report", None, "Title of the report, shown above the decision.", unset="none", metavar="TEXT"
+    )
     current: str | None = setting(
         "Report", None, "The metric you use today. The run adds it, and the report says whether to keep it.",
         unset="unknown", metavar="NAME",
@@ -116,25 +114,22 @@ class Settings(SettingsOfLog):
     seed: int = setting("Report", 0, "Seed of every random draw.", ge=0, lt=2**63, metavar="N")
     threads: int | None = setting(
         "Engine", None, "Threads of the engine.", ge=1, unset="all cores", metavar="N",
-        details="From Python, the variable `POLARS_MAX_THREADS`, set before Polars is imported, limits the "
-        "threads that read files.",
+        details="`POLARS_MAX_THREADS`, set before Polars is imported, limits threads that read files.",
     )  # fmt: skip
     memory_limit: str | None = setting(
         "Engine", None, "Memory of the engine, such as 4GB.",
         unset="batches of 1.5 million searches, about 2 GB", metavar="SIZE",
         details="`arrays` sizes its batches to fit, but reads each row group whole (1.7 GB for 5 million "
         "rows), and needs more for millions of distinct rankings. `duckdb` spills the rest to disk (unset = "
-        "3GB, or 80% of RAM if that is less). A local Spark gives this memory to Java (unset = 40% of RAM, "
-        "1 to 8 GB).",
+        "3GB, at most 80% of RAM). A local Spark gives it to Java (unset = 40% of RAM, 1 to 8 GB).",
     )  # fmt: skip
     # where the work is done changes no number, and Spark's own settings may hold secrets: none is written
     engine: Literal["arrays", "duckdb", "spark"] = setting(
         "Engine", "arrays",
         "Engine that reads the log: arrays, the fastest; SQL on DuckDB; or SQL on Spark (extra [spark]).",
         exclude=True,
-        details="`duckdb` runs the steps of `sql/`, which you can inspect, and spills to disk: use it for "
-        "unsorted logs larger than memory. `spark` runs these steps on a cluster. All engines give the same "
-        "numbers.",
+        details="`duckdb` runs the steps of `sql/`, which you can inspect, and spills to disk: for unsorted "
+        "logs larger than memory. `spark` runs them on a cluster. All give the same numbers.",
     )  # fmt: skip
     spark_master: str | None = setting(
         "Engine", None, "URL of Spark's master, such as spark://host:7077 or yarn.",

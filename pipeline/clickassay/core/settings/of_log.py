@@ -55,9 +55,8 @@ class SettingsOfLog(BaseModel):
         gt=0, le=7 * 24 * 60, metavar="MINUTES", of_log="first",
     )  # fmt: skip
     idle_scope: Literal["user", "query"] = setting(
-        "Sessions", "user", "Inactivity is measured per user, or per user and query.",
-        of_log="first",
-    )  # fmt: skip
+        "Sessions", "user", "Inactivity is measured per user, or per user and query.", of_log="first"
+    )
     normalise_urls: bool = setting(
         "Sessions", True, "Normalise URLs.", of_log="first",
         details="Lower-cases scheme and host; drops the default port, one trailing slash, and a fragment "
@@ -111,8 +110,7 @@ class SettingsOfLog(BaseModel):
         "Log", 100,
         "Most markets in the log, and most markets or judges in the judgments; the run stops above it.",
         ge=1, metavar="N",
-        details="Each is measured separately: a column of session ids named market by mistake would take "
-        "hours.",
+        details="Each is measured separately: session ids named market by mistake would take hours.",
     )  # fmt: skip
     column: tuple[str, ...] = setting(
         "Log", (), "Map one of your columns to ours, such as searches.search_id=request_id.",
@@ -155,15 +153,13 @@ class SettingsOfLog(BaseModel):
         "Log", None,
         "Time of the run, such as 2026-06-30T04:00; rows more than a day later are rejected.",
         unset="now", metavar="TIME", of_log="later",
-        details="UTC unless it has a zone. `settings.json` records the time used, so a run can be "
-        "repeated on another day.",
+        details="UTC unless it has a zone. `settings.json` records it, so a run can be repeated later.",
     )  # fmt: skip
     time_zone: str = setting(
         "Log", "UTC", "Time zone of times without one in searches and clicks, such as Europe/Berlin.",
         metavar="ZONE", of_log="later",
-        details="Times with a zone keep their zone; numbers are UTC. A local time that occurs twice (in "
-        "autumn) means the earlier one; a time that does not exist (in spring) is rejected as null "
-        "timestamp.",
+        details="Times with a zone keep it; numbers are UTC. A local time that occurs twice (in autumn) "
+        "means the earlier one; one that does not exist (in spring) is rejected as null timestamp.",
     )  # fmt: skip
     folds: int = setting(
         "Log", 16, "Number of user groups (folds) in the pattern table; 1 puts all users into one.",
@@ -207,11 +203,6 @@ class SettingsOfLog(BaseModel):
     def tests(self) -> dict[str, DeclaredTest]:
         """What is declared of A/B tests, by name."""
         return declared_tests(self.test)
-
-    @property
-    def late_ms(self) -> int:
-        """How far back, in milliseconds, the files of the next run into a store may reach."""
-        return round(self.late_minutes * 60_000)
 
     @property
     def latest_ms(self) -> int:

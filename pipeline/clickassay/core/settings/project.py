@@ -85,21 +85,29 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     """Read settings, whose values are checked elsewhere; SettingsError if the file is not of its form."""
     try:
         values = read_toml(file)
-    except OSError as error:
-        raise SettingsError(f"{kind} {file}: {error.strerror}; give a TOML file") from error
-    except DocumentError as error:
-        raise SettingsError(f"{kind} {file}: {error}") from error
+    except (OSError, DocumentError) as error:
+        fault = f"{error.strerror}; give a TOML file" if isinstance(error, OSError) else error
+        raise SettingsError(f"{kind} {file}: {fault}") from error
     where = f"{kind} {file}"
-    sections = values.pop(COLUMNS, {})
-    if not isinstance(sections, dict) or not all(isinstance(one, dict) for one in sections.values()):
-        raise SettingsError(
-            f"{where}: {COLUMNS} needs a section for each table, such as [{COLUMNS}.searches] with "
-            'search_id = "request_id"'
-        )
-    columns = pairs_of(sections)
-    inputs = _inputs(values.pop(INPUTS, {}), where)
-    kinds = _kinds(values.pop(OUTCOMES, {}), where)
-    tests = _tests(values.pop(TESTS, {}), where)
+
+    def section_of(name: str, kind: type, form: str) -> dict[str, Any]:
+        own = values.pop(name, {})
+        if not isinstance(own, dict) or not all(isinstance(one, kind) for one in own.values()):
+            raise SettingsError(f"{where}: {name} {form}")
+        return own
+
+    form = f'needs a section for each table, such as [{COLUMNS}.searches] with search_id = "request_id"'
+    columns = pairs_of(section_of(COLUMNS, dict, form))
+    form = f'must be a section, such as [{INPUTS}] with searches = "logs/searches"'
+    inputs = _inputs(section_of(INPUTS, object, form), where)
+    form = f'must be a section of kinds, such as [{OUTCOMES}] with stars = "rating"'
+    kinds = pairs_of(section_of(OUTCOMES, str, form))
+    form = f'needs a section for each test, such as [{TESTS}.new_ranker] with control = "old"'
+    tests = pairs_of(section_of(TESTS, dict, form))
+    try:
+        declared_tests(tests)
+    except ValueError as error:
+        raise SettingsError(f"{where}: [{TESTS}]: {error}") from error
     places = {name: _text(values.pop(name), name, where) for name in _PLACES if name in values}
     for name, place in places.items():
         if "{" in place.replace(_DATE, "" if name == "out" else _DATE):
@@ -125,28 +133,6 @@ def read_project(file: Path, kind: str = "project file") -> ProjectFile:
     return ProjectFile(file, settings, inputs, places.get("out", ""), places.get("store", ""), tuple(rules))
 
 
-def _kinds(section: object, where: str) -> list[str]:
-    if not isinstance(section, dict) or not all(isinstance(kind, str) for kind in section.values()):
-        raise SettingsError(
-            f'{where}: {OUTCOMES} must be a section of kinds, such as [{OUTCOMES}] with stars = "rating"'
-        )
-    return pairs_of(section)
-
-
-def _tests(section: object, where: str) -> list[str]:
-    if not isinstance(section, dict) or not all(isinstance(own, dict) for own in section.values()):
-        raise SettingsError(
-            f"{where}: {TESTS} needs a section for each test, such as [{TESTS}.new_ranker] with "
-            'control = "old"'
-        )
-    texts = pairs_of(section)
-    try:
-        declared_tests(texts)
-    except ValueError as error:
-        raise SettingsError(f"{where}: [{TESTS}]: {error}") from error
-    return texts
-
-
 def pairs_of(given: Mapping[Any, Any]) -> list[str]:
     """Return texts such as ``searches.query=q`` of a dict, whose values may be dicts."""
     return [
@@ -156,11 +142,7 @@ def pairs_of(given: Mapping[Any, Any]) -> list[str]:
     ]
 
 
-def _inputs(section: object, where: str) -> dict[str, str]:
-    if not isinstance(section, dict):
-        raise SettingsError(
-            f'{where}: {INPUTS} must be a section, such as [{INPUTS}] with searches = "logs/searches"'
-        )
+def _inputs(section: Mapping[str, object], where: str) -> dict[str, str]:
     named = {name.replace("-", "_"): value for name, value in section.items()}
     unknown = next((name for name in named if name not in INPUT_NAMES), None)
     if unknown is not None:

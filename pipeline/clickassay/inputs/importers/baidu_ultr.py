@@ -80,19 +80,14 @@ class _Texts:
         if query not in self.grades:
             return
         self.shown.add(query)
-        for document in documents:
-            text = _digest(document.title, document.abstract)
+        for _, url, title, abstract, _ in documents:
+            text = _digest(title, abstract)
             if text in self.grades[query]:
-                self.urls[query, text].add(document.url)
+                self.urls[query, text].add(url)
 
 
-@dataclass(frozen=True)
-class _Document:
-    rank: int
-    url: str
-    title: str
-    abstract: str
-    clicked: bool
+_Document = tuple[int, str, str, str, bool]
+"""Rank, URL, title, abstract, whether it was clicked."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +137,7 @@ def _searches(file: Path, folder: base.CanonicalFolder) -> Iterator[_Search]:
             if not rank or not url or click not in ("0", "1"):
                 expected = f"{_LAYOUT}, with a Pos from 1, a URL_MD5 and a Click of 0 or 1"
                 raise malformed(file, number, text, expected=expected)
-            search.documents.append(_Document(rank, url, title, abstract, click == "1"))
+            search.documents.append((rank, url, title, abstract, click == "1"))
         else:
             raise malformed(file, number, text, expected=f"{_LAYOUT}, the search before its documents")
     if search is not None:
@@ -152,8 +147,8 @@ def _searches(file: Path, folder: base.CanonicalFolder) -> Iterator[_Search]:
 def _write(search: _Search, log: base.LogWriter) -> None:
     counts = log.counts
     counts["searches_read"] += 1
-    results = base.rank_list([(document.rank, document.url) for document in search.documents], counts)
-    clicked = [document.url for document in search.documents if document.clicked]
+    results = base.rank_list([(rank, url) for rank, url, *_ in search.documents], counts)
+    clicked = [url for _, url, *_, is_clicked in search.documents if is_clicked]
     counts["clicks_read"] += len(clicked)
     if not results:
         kind = "without_a_first_result" if search.documents else "without_results"

@@ -19,15 +19,7 @@ from clickassay.inputs.columns import arrow_schema
 from clickassay.inputs.files import malformed
 from clickassay.inputs.importers import base
 from clickassay.inputs.importers.ratings import OF_TOPICS, JudgmentFile, ReadOptions, read_judgment_file
-from clickassay.inputs.text.grades import (
-    NOT_JUDGED,
-    NULL_WORDS,
-    GradeMap,
-    grades_of_files,
-    parse_cuts,
-    parse_grade_map,
-    value_key,
-)
+from clickassay.inputs.text import grades as scales
 
 BY_JUDGE = arrow_schema(columns.JUDGMENTS, "judge")
 """One row per (query, url, grade, judge), where there are several judges."""
@@ -132,7 +124,7 @@ def import_judgments(
         return folder.finish("judgments", _notes(kept, read, options, folder.counts), settings)
 
 
-def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:
+def _grade_maps(options: RatingOptions, files: int) -> list[scales.GradeMap | None]:
     given = (options.grade_map,) if isinstance(options.grade_map, str) else options.grade_map or ()
     if options.cuts is not None and given:
         raise SettingsError("give either --grade-map or --cuts; a map may contain ranges, e.g. 0.25..0.5=1")
@@ -140,9 +132,9 @@ def _grade_maps(options: RatingOptions, files: int) -> list[GradeMap | None]:
         raise SettingsError(
             f"--grade-map: found {len(given)} maps for {files} files, expected one, or one for each file"
         )
-    maps = [parse_grade_map(text) if text.strip() else None for text in given]
+    maps = [scales.parse_grade_map(text) if text.strip() else None for text in given]
     if options.cuts is not None:
-        maps = [parse_cuts(options.cuts)]
+        maps = [scales.parse_cuts(options.cuts)]
     for one in maps:
         if one is not None and options.max_grade is not None and one.highest > options.max_grade:
             raise SettingsError(
@@ -191,7 +183,7 @@ class GradedRating:
 def _grade_ratings(
     read: Sequence[JudgmentFile],
     names: Mapping[str, str] | None,
-    maps: Sequence[GradeMap | None],
+    maps: Sequence[scales.GradeMap | None],
     options: RatingOptions,
     counts: dict[str, int],
 ) -> Iterator[GradedRating]:
@@ -200,19 +192,24 @@ def _grade_ratings(
     for found, file, by_value in zip(places, read, keys, strict=True):
         for rating in file.ratings:
             found.setdefault(by_value[rating.value], file.places[rating.value])
-    grades = grades_of_files(places, maps, options.max_grade)
-    judges = file_judges(len(read), options.judges)
+    grades = scales.grades_of_files(places, maps, options.max_grade)
+    one_for_all = [next(iter(options.judges), None)] * len(read)
+    judges = list(options.judges) if len(options.judges) > 1 else one_for_all
+    if len(judges) != len(read):
+        raise InputError(
+            f"--judge: found {len(judges)} names for {len(read)} files, expected one, or one for each file"
+        )
     for file, of_file, judge, by_value, by_key in zip(read, maps, judges, keys, grades, strict=True):
         query_of, stem = _query_names(file, names, counts), _as_text(file.file.stem)
-        if all(by_key[key] == NOT_JUDGED for key in by_key):
+        if all(by_key[key] == scales.NOT_JUDGED for key in by_key):
             raise InputError(
                 f"{file.file} has no judgment: every rating is -1 or a word such as refused; give "
                 "another file"
             )
         for rating in file.ratings:
             key = by_value[rating.value]
-            if by_key[key] == NOT_JUDGED:
-                is_blank = key in NULL_WORDS and not (of_file and key in of_file.values)
+            if by_key[key] == scales.NOT_JUDGED:
+                is_blank = key in scales.NULL_WORDS and not (of_file and key in of_file.values)
                 counts["ratings_blank" if is_blank else "ratings_not_judged"] += 1
                 continue
             query = query_of.get(rating.query, rating.query)
@@ -223,12 +220,14 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _rating_keys(file: JudgmentFile, grade_map: GradeMap | None, counts: dict[str, int]) -> dict[str, str]:
+def _rating_keys(
+    file: JudgmentFile, grade_map: scales.GradeMap | None, counts: dict[str, int]
+) -> dict[str, str]:
     counts["files"] += 1
     counts["ratings_read"] += len(file.ratings)
-    keys = {value: value_key(value) for value in {rating.value for rating in file.ratings}}
+    keys = {value: scales.value_key(value) for value in {rating.value for rating in file.ratings}}
     if file.layout in OF_TOPICS:
-        by_map = grade_map or GradeMap({})
+        by_map = grade_map or scales.GradeMap({})
         below = {value: key for value, key in keys.items() if re.fullmatch(r"-\d+", key)}
         spam = [value for value, key in below.items() if by_map.grade(key) is None]
         counts["qrels_below_0"] += sum(rating.value in spam for rating in file.ratings)
@@ -248,17 +247,6 @@ def _query_names(
     counts["ratings_of_topics_not_in_file"] += sum(times[topic] for topic in missing)
     prefix = base.unmapped_prefix(names.values())
     return {topic: names.get(topic, prefix + topic) for topic in times}
-
-
-def file_judges(files: int, judges: Sequence[str]) -> list[str | None]:
-    """Return the judge of each file: one name for all, or one for each; else InputError."""
-    if len(judges) <= 1:
-        return [judges[0] if judges else None] * files
-    if len(judges) != files:
-        raise InputError(
-            f"--judge: found {len(judges)} names for {files} files, expected one, or one for each file"
-        )
-    return list(judges)
 
 
 # ---- several raters -----------------------------------------------------------------------------

@@ -9,7 +9,6 @@ Elasticsearch and OpenSearch have documents and queries in comments.
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
@@ -52,24 +51,24 @@ def import_letor(
     their texts in comments, if all have one, else by qid. Raises InputError for a line that is not in the
     layout, a query whose lines are not together, or sizes that do not add up to the lines.
     """
-    comments = _comments(file, progress) if sizes is None else _Comments()
+    texts = _texts(file, progress) if sizes is None else None
     with base.importing(out, {"file": file, "sizes": sizes}, _COUNTS, progress) as folder:
         with (
             folder.table("judgments", base.JUDGMENTS) as judgments,
             folder.table("features", FEATURES) as features,
         ):
-            for row in _documents(file, sizes, comments, folder):
+            for row in _documents(file, sizes, texts, folder):
                 judgments.add(*row[:3])
                 features.add(*row)
         if not folder.counts["documents"]:
             raise InputError(f"{file} has no document; expected lines {_LAYOUT}")
-        return folder.finish("letor", _notes(folder.counts, comments))
+        return folder.finish("letor", _notes(folder.counts, texts))
 
 
-def _notes(counts: Mapping[str, int], comments: "_Comments") -> Iterator[str]:
+def _notes(counts: Mapping[str, int], texts: Mapping[str, str] | None) -> Iterator[str]:
     yield from _NOTES
-    if comments.are_names:
-        yield f"Comments name the documents{' and the queries' if comments.texts else ''}."
+    if texts is not None:
+        yield f"Comments name the documents{' and the queries' if texts else ''}."
     if counts["comments_not_used"]:
         yield (
             f"{counts['comments_not_used']:,} comments were ignored: a comment names a document by "
@@ -77,15 +76,8 @@ def _notes(counts: Mapping[str, int], comments: "_Comments") -> Iterator[str]:
         )
 
 
-@dataclass(frozen=True)
-class _Comments:
-    """Whether first words of comments name documents, and texts of queries by qid, empty if not all."""
-
-    are_names: bool = False
-    texts: Mapping[str, str] = field(default_factory=dict)
-
-
-def _comments(file: Path, progress: Progress) -> _Comments:
+def _texts(file: Path, progress: Progress) -> Mapping[str, str] | None:
+    """Return the texts of queries by qid, empty if not all; None if no first words of comments are names."""
     told: dict[str, str] = {}
     names: defaultdict[str, set[str]] = defaultdict(set)
     endings: defaultdict[str, set[str]] = defaultdict(set)
@@ -99,22 +91,22 @@ def _comments(file: Path, progress: Progress) -> _Comments:
             continue
         name, rest = _name_and_rest(comment)
         if not name or _DOCUMENT.search(comment):
-            return _Comments()
+            return None
         documents += 1
         query = fields[1].removeprefix("qid:")
         names[query].add(name)
         endings[query].add(rest)
     if sum(map(len, names.values())) < documents:
-        return _Comments()
+        return None
     # what follows the names is the text of the query where it is the same in all lines of each
     alike = {query: rest for query, (rest, *others) in endings.items() if not others}
     texts = told if told.keys() >= names.keys() else alike if len(names) < documents else {}
     has_all = len({texts.get(query) for query in names} - {"", None}) == len(names)
-    return _Comments(are_names=True, texts=texts if has_all else {})
+    return texts if has_all else {}
 
 
 def _documents(
-    file: Path, sizes: Path | None, comments: _Comments, folder: base.CanonicalFolder
+    file: Path, sizes: Path | None, texts: Mapping[str, str] | None, folder: base.CanonicalFolder
 ) -> Iterator[tuple[str, str, int, list[int], list[float]]]:
     """Yield rows of the table of features: query, URL, grade, numbers of features, their values."""
     counts = folder.counts
@@ -138,9 +130,9 @@ def _documents(
         place += 1
         counts["documents"] += 1
         told = _DOCUMENT.search(comment)
-        name = told[1] if told else _name_and_rest(comment)[0] if comments.are_names else None
+        name = told[1] if told else _name_and_rest(comment)[0] if texts is not None else None
         counts["comments_not_used"] += name is None and bool(comment.strip())
-        called = comments.texts.get(query, query)
+        called = (texts or {}).get(query, query)
         grade = base.whole_number(fields[0])
         parts = [part.partition(":") for part in fields[1:]]
         try:

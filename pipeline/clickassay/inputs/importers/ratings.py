@@ -2,9 +2,8 @@
 
 import re
 import shlex
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -418,10 +417,6 @@ def read_judgment_file(
         # queries and ratings recur in many rows: each text is kept once
         ratings.append(Rating(intern(query), url, intern(value), rater))
         places.setdefault(value, place)
-    if not ratings and not reading.left_out and _READERS[layout] is table_ratings:
-        # COEC of `clicks judgments` has no scale: its column grade is empty, beside what it measured
-        without = replace(reading, layout=layout, left_out=("grade",))
-        return read_judgment_file(file, without, Counter(counts), progress=progress)
     if not ratings:
         raise InputError(f"{file} has no rating; expected judgments in one of {', '.join(LAYOUTS)}")
     return JudgmentFile(file, layout, tuple(ratings), places)

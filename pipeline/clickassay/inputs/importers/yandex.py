@@ -65,10 +65,7 @@ def import_yandex(
         taken |= {normalise_query(query) for query in (mapping or {}).values()}
         names = _QueryNames(mapping, base.unmapped_prefix(taken), regions)
         with folder.log() as writer:
-            translator = _Translator(log, names, time_unit_ms, writer)
-            for number, text in lines(log, progress=folder.progress):
-                translator.line(number, text)
-        translator.check_sessions_are_grouped()
+            _translate(log, names, time_unit_ms, writer, progress)
         folder.counts["queries_not_in_map"] = len(names.missing)
         if not folder.counts["searches_read"]:
             raise InputError(f"{log} has no search; expected lines {_LAYOUT}")
@@ -130,71 +127,57 @@ def _read_map(file: Path, progress: Progress) -> dict[str, str]:
     return mapping
 
 
-@dataclass
-class _Translator:
-    """Turns lines into rows; remembers the current session only, so a log of any length fits."""
-
-    log: Path
-    names: _QueryNames
-    unit: float
-    writer: base.LogWriter
-    sessions: "array[int]" = field(default_factory=lambda: array("q"))  # 8 bytes a session
-    time: int = 0
-    latest: int = NO_SEARCH
-    latest_with: dict[str, int] = field(default_factory=dict)
-
-    def line(self, number: int, text: str) -> None:
-        """Translate one line of the log."""
-        self.writer.counts["lines"] += 1
+def _translate(
+    log: Path, names: _QueryNames, unit: float, writer: base.LogWriter, progress: Progress
+) -> None:
+    """Turn lines into rows; only the current session is remembered, so a log of any length fits."""
+    counts, sessions = writer.counts, array("q")  # 8 bytes a session
+    latest_ms, latest, latest_with = 0, NO_SEARCH, dict[str, int]()
+    for number, text in lines(log, progress=progress):
+        counts["lines"] += 1
         fields = text.rstrip("\t ").split("\t")
         if fields == [""]:
-            self.writer.counts["blank_lines"] += 1
-            return
+            counts["blank_lines"] += 1
+            continue
         kind = fields[2] if len(fields) > 2 else ""
         fits = len(fields) >= 5 if kind == "Q" else kind == "C" and len(fields) == 4
         session, time = (base.whole_number(value) for value in [*fields, ""][:2])
         if not fits or session is None or time is None or "" in fields:
-            raise malformed(self.log, number, text, expected=_LAYOUT)
-        time = base.BASE_DAY_MS + round(time * self.unit)
+            raise malformed(log, number, text, expected=_LAYOUT)
+        time = base.BASE_DAY_MS + round(time * unit)
         if time >= base.LAST_MS:
-            expected = f"a time before 2100 counted from 2000-01-01 in units of {self.unit} ms (time_unit_ms)"
-            raise malformed(self.log, number, text, expected=expected)
-        if not self.sessions or session != self.sessions[-1]:
-            self.sessions.append(session)
-            self.writer.counts["sessions"] += 1
-            self.time, self.latest, self.latest_with = 0, NO_SEARCH, {}
-        self.writer.counts["times_going_back"] += time < self.time
-        self.time = time
-        if fields[2] == "Q":
-            self._search(number, fields)
-        else:
-            counts, url = self.writer.counts, fields[3]
-            search = self.latest_with.get(url, self.latest)
+            expected = f"a time before 2100 counted from 2000-01-01 in units of {unit} ms (time_unit_ms)"
+            raise malformed(log, number, text, expected=expected)
+        if not sessions or session != sessions[-1]:
+            sessions.append(session)
+            counts["sessions"] += 1
+            latest_ms, latest, latest_with = 0, NO_SEARCH, {}
+        counts["times_going_back"] += time < latest_ms
+        latest_ms = time
+        if kind == "C":
+            search = latest_with.get(fields[3], latest)
             counts["clicks_before_any_search"] += search == NO_SEARCH
-            counts["clicks_elsewhere"] += search != NO_SEARCH and url not in self.latest_with
-            self.writer.click(search, time, url)
-
-    def _search(self, number: int, fields: list[str]) -> None:
-        counts, results = self.writer.counts, fields[5:]
+            counts["clicks_elsewhere"] += search != NO_SEARCH and fields[3] not in latest_with
+            writer.click(search, time, fields[3])
+            continue
         counts["searches_read"] += 1
+        results = fields[5:]
         if not results:
             counts["searches_without_results"] += 1
-            return
-        query, known = self.names.name(fields[3], fields[4])
+            continue
+        query, known = names.name(fields[3], fields[4])
         counts["searches_of_queries_not_in_map"] += not known
-        self.latest = number
-        self.latest_with.update(dict.fromkeys(results, number))
-        self.writer.search(number, self.sessions[-1], query, self.time, results)
-
-    def check_sessions_are_grouped(self) -> None:
-        """Raise if a session comes back after another began: its clicks would find no search."""
-        ids, times = np.unique(np.frombuffer(self.sessions, dtype=np.int64), return_counts=True)
-        if (times > 1).any():
-            raise InputError(
-                f"{self.log}: {int((times > 1).sum())} sessions, the first of them {ids[times > 1][0]}, "
-                "continue after another session began; expected all lines of a session together: "
-                "sort the log by session and keep the order within (sort -s -n -k1,1)"
-            )
+        latest = number
+        latest_with.update(dict.fromkeys(results, number))
+        writer.search(number, session, query, time, results)
+    # clicks of a session that comes back after another began would find no search
+    ids, times = np.unique(np.frombuffer(sessions, dtype=np.int64), return_counts=True)
+    if (times > 1).any():
+        raise InputError(
+            f"{log}: {int((times > 1).sum())} sessions, the first of them {ids[times > 1][0]}, "
+            "continue after another session began; expected all lines of a session together: "
+            "sort the log by session and keep the order within (sort -s -n -k1,1)"
+        )
 
 
 def _notes(counts: dict[str, int], judgments: list[tuple[str, str, int]], *, judged: bool) -> Iterable[str]:

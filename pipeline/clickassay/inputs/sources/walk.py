@@ -76,12 +76,9 @@ def find_files(what: str, path: str | Path) -> Found:
 
 
 def _starts(what: str, place: Path, walk: "_Walk") -> tuple[Path, Iterator[Path] | None]:
-    if place.is_file():
+    if place.is_file() or place.is_dir():
         check_no_lake_above(what, place)
-        return place.parent, None
-    if place.is_dir():
-        check_no_lake_above(what, place)
-        return place, iter([place])
+        return (place, iter([place])) if place.is_dir() else (place.parent, None)
     first = next((number for number, part in enumerate(place.parts) if has_magic(part)), None)
     if first is None:
         raise InputError(f"{what}: {place} does not exist; give a file, a folder or a glob")

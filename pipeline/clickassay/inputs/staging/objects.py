@@ -348,7 +348,9 @@ class _Place:
 
     def _pieces(self, one: _Listed, got: Any, most: int) -> Iterator[bytes]:  # noqa: ANN401 - of obstore
         if _Listed.of(got.meta) != one:
-            raise self.changed(one)
+            raise InputError(
+                f"{self.what}: {self.base}/{one.key} was overwritten while it was read; run again"
+            )
         for piece in map(bytes, got.stream(min_chunk_size=RANGE)):
             most -= len(piece)
             if most < 0 or self.stopped.is_set():
@@ -357,10 +359,6 @@ class _Place:
                     "the server"
                 )
             yield piece
-
-    def changed(self, one: _Listed) -> InputError:
-        """Return the error for an object that is another by now."""
-        return InputError(f"{self.what}: {self.base}/{one.key} was overwritten while it was read; run again")
 
 
 def _obstore(what: str) -> Any:  # noqa: ANN401 - a module

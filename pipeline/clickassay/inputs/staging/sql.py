@@ -274,33 +274,28 @@ def _failures(what: str, sql: InputSql, named: Sequence[_Named] = ()) -> Iterato
     try:
         yield
     except (duckdb.Error, OSError) as error:  # rows that come by way of Arrow fail with OSError
-        raise _failed(what, sql, error, named) from error
-
-
-def _failed(what: str, sql: InputSql, error: Exception, named: Sequence[_Named]) -> InputError:
-    text = first_line(error)
-    for one in named:
-        text = text.replace(one.path, one.written)
-    is_refused = re.search("^Permission Error|disabled by conf|No files found", text) is not None
-    for one in named:
-        written = re.escape(one.written)
-        met = re.search(rf'"{written}(/.*)?"' if is_refused else rf"name {written}() does not exist", text)
-        # a name with a slash that is no table is a path
-        if met and (is_refused or "/" in one.written) and not one.files and not is_uri(one.path):
-            files = f"'{one.written.rstrip('/')}{met[1] or '/*.parquet'}'"
-            why = (
-                f"the folder {one.written}; name its files, such as {files}"
-                if Path(one.path).is_dir()
-                else f"{one.written}, but there is no such file; correct the path, which counts from "
-                f"{(sql.folder or Path()).absolute()}"
-            )
-            return InputError(f"{what}: {sql} names {why}")
-    if is_refused:
-        remedy = "name files as plain text in the SQL; network addresses are not read"
-    elif text.startswith("Out of Memory Error") or is_disk_full(error):
-        remedy = "free space on the disk, or select fewer columns or rows"
-    elif "does not exist" in text:
-        remedy = "check the name, or give --database"
-    else:
+        text = first_line(error)
+        for one in named:
+            text = text.replace(one.path, one.written)
+        is_refused = re.search("^Permission Error|disabled by conf|No files found", text) is not None
+        for one in named:
+            name = re.escape(one.written)
+            met = re.search(rf'"{name}(/.*)?"' if is_refused else rf"name {name}() does not exist", text)
+            # a name with a slash that is no table is a path
+            if met and (is_refused or "/" in one.written) and not one.files and not is_uri(one.path):
+                files = f"'{one.written.rstrip('/')}{met[1] or '/*.parquet'}'"
+                why = (
+                    f"the folder {one.written}; name its files, such as {files}"
+                    if Path(one.path).is_dir()
+                    else f"{one.written}, but there is no such file; correct the path, which counts from "
+                    f"{(sql.folder or Path()).absolute()}"
+                )
+                raise InputError(f"{what}: {sql} names {why}") from error
         remedy = "correct it, and test it in DuckDB"
-    return InputError(f"{what}: {sql} cannot be run: {text}; {remedy}")
+        if is_refused:
+            remedy = "name files as plain text in the SQL; network addresses are not read"
+        elif text.startswith("Out of Memory Error") or is_disk_full(error):
+            remedy = "free space on the disk, or select fewer columns or rows"
+        elif "does not exist" in text:
+            remedy = "check the name, or give --database"
+        raise InputError(f"{what}: {sql} cannot be run: {text}; {remedy}") from error

@@ -104,7 +104,7 @@ def recognise(file: Path) -> Recognised:
         raise InputError(f"{file} is empty; expected a log or judgments")
     foreign = foreign_kind(file, raw[:FIRST_BYTES])
     if foreign is not None:
-        return Recognised(Layout("no-table", foreign.kind, ""), "", (), foreign.step)
+        return Recognised(Layout("no-table", foreign[0], ""), "", (), foreign[1])
     if raw.startswith(_PARQUET):
         try:
             names = scan_parquet(file).collect_schema().names()

@@ -1,7 +1,7 @@
 """Runs and judgments as tables, from TREC files, Polars or pandas frames, or dicts; checked."""
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -174,18 +174,10 @@ def ranking(score: Floats, starts: Sizes, docs: Callable[[], list[str]]) -> Size
     sorted_scores, of = score[order], np.repeat(np.arange(len(counts)), counts)
     same = np.flatnonzero((sorted_scores[1:] == sorted_scores[:-1]) & (of[1:] == of[:-1]))
     named = docs() if len(same) else []
-    for first, last in _stretches(same):
-        tied = order[first:last].tolist()
-        order[first:last] = sorted(tied, key=lambda row: named[row].encode(), reverse=True)
+    for run in np.split(same, np.flatnonzero(np.diff(same) > 1) + 1) if len(same) else ():
+        tied = slice(run[0], run[-1] + 2)  # places that are equal to the place after them, and the last
+        order[tied] = sorted(order[tied].tolist(), key=lambda row: named[row].encode(), reverse=True)
     return order
-
-
-def _stretches(same: Sizes) -> Iterator[tuple[int, int]]:
-    """Yield the ends of the stretches of places that are equal to the place after them."""
-    breaks = np.flatnonzero(np.diff(same) > 1)
-    firsts = same[np.concatenate([[0], breaks + 1])] if len(same) else same
-    lasts = same[np.concatenate([breaks, [len(same) - 1]])] + 2 if len(same) else same
-    yield from zip(firsts.tolist(), lasts.tolist(), strict=True)
 
 
 def plain_dict(source: Source, kind: type[int] | type[float]) -> Mapping[str, Mapping[str, Any]] | None:

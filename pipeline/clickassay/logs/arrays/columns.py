@@ -1,8 +1,9 @@
 """Searches and clicks of a batch as columns of numbers, and what is done with numbers by whole arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, Self
 
 import numpy as np
@@ -85,24 +86,20 @@ class Columns:
         first = getattr(self, fields(self)[0].name)
         return len(first)
 
+    def _each(self, changed: Callable[[Any], Any]) -> Self:
+        there = {name: values for name, values in vars(self).items() if values is not None}
+        return type(self)(**{name: changed(values) for name, values in there.items()})
+
     def take(self, rows: Rows) -> Self:
         """Return some of the rows."""
-        there = {name: values for name, values in vars(self).items() if values is not None}
-        return type(self)(
-            **{
-                name: values.gather(rows) if isinstance(values, pl.Series) else values.take(rows)
-                for name, values in there.items()
-            }
+        return self._each(
+            lambda values: values.gather(rows) if isinstance(values, pl.Series) else values.take(rows)
         )
 
     def cut(self, order: Rows, ends: Rows) -> list[Self]:
         """Return rows in another order, cut at some places; the last piece is what follows the last cut."""
-        rows = self.take(order)
-        there = {name: values for name, values in vars(rows).items() if values is not None}
-        spans = list(pairwise([0, *ends.tolist(), len(order)]))
-        return [
-            type(self)(**{name: values[first:end] for name, values in there.items()}) for first, end in spans
-        ]
+        rows, places = self.take(order), pairwise([0, *ends.tolist(), len(order)])
+        return [rows._each(itemgetter(slice(first, end))) for first, end in places]
 
     @classmethod
     def concat(cls, parts: Sequence[Self]) -> Self:

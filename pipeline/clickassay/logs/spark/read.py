@@ -119,22 +119,6 @@ def read_for_spark(
     return _read_local(session, local, text, wanted, staging)
 
 
-def _renamed(what: str, source: str, rows: "DataFrame", names: Names) -> "DataFrame":
-    from pyspark.errors import AnalysisException  # noqa: PLC0415 - an extra
-
-    for name, path in names.items():
-        column = F.col(f"`{path}`" if path in rows.columns else path)
-        try:
-            rows = rows.withColumn(name, column)
-            rows.schema  # noqa: B018 - Spark Connect resolves names when it is asked
-        except AnalysisException as error:
-            raise InputError(
-                f"{what}: no column {path} in {source}, which --column {what}.{name}={path} names; it has: "
-                f"{', '.join(rows.columns)}"
-            ) from text_error(error)
-    return rows
-
-
 def lies_here(source: str | Path) -> bool:
     """Return whether a path of this machine is meant, and neither a path of Spark's nor a table."""
     text = str(source)
@@ -172,12 +156,24 @@ def _read_whole(
     time_zone: str,
     names: Names,
 ) -> SparkHalf:
+    from pyspark.errors import AnalysisException  # noqa: PLC0415 - an extra
+
     def opened(files: Sequence[str], _rows: tuple[int, int] | None) -> "DataFrame":
         of_files = raw.where(F.col("_metadata.file_path").isin(list(files)))
         return _canonical(what, source, of_files, wanted)
 
     try:
-        raw = _renamed(what, source, read(), names)
+        raw = read()
+        for name, path in names.items():
+            column = F.col(f"`{path}`" if path in raw.columns else path)
+            try:
+                raw = raw.withColumn(name, column)
+                raw.schema  # noqa: B018 - Spark Connect resolves names when it is asked
+            except AnalysisException as error:
+                raise InputError(
+                    f"{what}: no column {path} in {source}, which --column {what}.{name}={path} names; it "
+                    f"has: {', '.join(raw.columns)}"
+                ) from text_error(error)
         if time_zone != input_types.UTC and dict(raw.dtypes).get("timestamp") == "timestamp_ntz":
             raise InputError(
                 f"{what}: timestamp of {source} has no zone, and --time-zone {time_zone} applies to "

@@ -15,7 +15,7 @@ from clickassay.report.tables import Cell, Fields, ReportTable, Share, ShownColu
 
 CANNOT_TELL = "This log cannot tell which click model it supports"
 HOW = (
-    "Some rankings of each query are held out ten times, and models are fitted to the others. Correlation, "
+    "Some rankings of each query are held out repeatedly, and models are fitted to the others. Correlation, "
     "slope (1: as predicted) and pairs in order compare rankings of one query; intervals exclude one query "
     "at a time."
 )

@@ -9,31 +9,15 @@ from clickassay.core.contracts.correlation import COMPARISONS
 from clickassay.core.contracts.form import Table as Contract
 from clickassay.core.text.words import MINUS, count, number, plural, signed, span
 from clickassay.correlation.uncertainty.intervals import ALPHA
+from clickassay.findings import ranking as rankings
 from clickassay.findings.draw import Findings
 from clickassay.findings.estimates import Estimate
-from clickassay.findings.ranking import (
-    Lead,
-    Ranking,
-    groups,
-    lead_from_row,
-    letters,
-    prefers_the_same,
-    values_of,
-)
 from clickassay.findings.run import Run
 from clickassay.metrics.catalogue import BASELINES
 from clickassay.report import tables
 from clickassay.report.charts.marks import IntervalHeads, common_domain, intervals
 from clickassay.report.model import Figure, Section, headline_suffix, noise_corrected
-from clickassay.report.verdict.sentences import (
-    caution_sentence,
-    first_finding,
-    needed_text,
-    queries_needed_cell,
-    significance_text,
-    test_text,
-    within_finding,
-)
+from clickassay.report.verdict import sentences
 
 LEAD_LEGEND = (("dot", "significantly different"), ("ring", "not significantly different"))
 TOGETHER = IntervalHeads("Difference; lines: simultaneous 95% CIs", reach="Simultaneous 95% CI")
@@ -71,7 +55,7 @@ def comparisons_section(run: Run, findings: Findings) -> Section:
         drawing = intervals(ranking.others, leads, TOGETHER, domain=domain, hollow=hollow)
         heading = f"How much better {best} is than each metric and baseline"
         figures = (Figure("leads", heading, f"{best} minus: {values}.", drawing, "comparisons"),)
-    reading = (*first_finding(findings.correlation).reading, *_reading(run, rows, ranking))
+    reading = (*sentences.first_finding(findings.correlation).reading, *_reading(run, rows, ranking))
     return Section(
         "comparisons", title, reading, figures, legend=LEAD_LEGEND if figures else (),
         tables=_letters_table(run, rows, ranking), folded=(table,), fold_words="Every pair",
@@ -99,18 +83,18 @@ def pairs_table(run: Run, contract: Contract, name: str, title: str) -> tables.R
         (
             tables.with_interval("Difference", "difference"), tables.p_value("p-value", "p_value"),
             tables.p_value("Adjusted p", "p_adjusted"),
-            tables.ShownColumn("Significant", lambda row: significance_text(row["p_adjusted"])),
-            tables.ShownColumn("Queries needed", lambda row: _queries_cell(lead_from_row(row))),
+            tables.ShownColumn("Significant", lambda row: sentences.significance_text(row["p_adjusted"])),
+            tables.ShownColumn("Queries needed", lambda row: _queries_cell(rankings.lead_from_row(row))),
         ),
         notes=(NEEDED_NOTE,) if rows.height else (), data=contract.canonical(run.competing(contract.name)),
     )  # fmt: skip
 
 
-def _queries_cell(lead: Lead) -> tables.Cell:
-    return queries_needed_cell(lead, "no difference to detect" if lead.value == 0 else "not tested")
+def _queries_cell(lead: rankings.Lead) -> tables.Cell:
+    return sentences.queries_needed_cell(lead, "no difference to detect" if lead.value == 0 else "not tested")
 
 
-def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
+def _reading(run: Run, rows: pl.DataFrame, ranking: rankings.Ranking) -> tuple[str, ...]:
     tested = rows["p_adjusted"].drop_nulls()
     where = run.headline.label if run.headline else ""
     if tested.is_empty():
@@ -123,27 +107,27 @@ def _reading(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[str, ...]:
         more = ", the largest of these differences" if significant > 1 else ""
         texts.append(
             f"{better} predicts {ranking.click} better than {worse} by {number(lead.value)} "
-            f"({test_text(lead)}){more}.{caution_sentence(lead.estimate)}"
+            f"({sentences.test_text(lead)}){more}.{sentences.caution_sentence(lead.estimate)}"
         )
     tied = {name: ranking.leads[name] for name in ranking.tied}
     within = {name: one.queries_needed or 0.0 for name, one in tied.items() if one.is_within_reach}
     if within:  # how many judged queries would show a difference between the best metric and those tied
         fewest, most = min(within, key=lambda name: within[name]), max(within, key=lambda name: within[name])
-        more = "" if most == fewest else f" or {needed_text(tied[most])} (for {most})"
+        more = "" if most == fewest else f" or {sentences.needed_text(tied[most])} (for {most})"
         texts.append(
             f"To show a difference between {ranking.best} and the metrics that are not significantly "
-            f"different from it would take {needed_text(tied[fewest])} judged queries (for {fewest}){more}; "
-            f"there are {count(tied[fewest].n_queries)}. This number gives 80% power."
+            f"different from it would take {sentences.needed_text(tied[fewest])} judged queries "
+            f"(for {fewest}){more}; there are {count(tied[fewest].n_queries)}. This number gives 80% power."
         )
     return (*texts, FAMILY)
 
 
-def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[tables.ReportTable, ...]:
+def _letters_table(run: Run, rows: pl.DataFrame, ranking: rankings.Ranking) -> tuple[tables.ReportTable, ...]:
     """Return the metrics from best to worst; two that share a letter are not significantly different."""
     if not ranking.leads or rows["p_adjusted"].drop_nulls().is_empty():
         return ()
     different = rows.filter(pl.col("p_adjusted") < ALPHA).select("metric_a", "metric_b").rows()
-    by_metric = letters(groups(tuple(ranking.values), different))
+    by_metric = rankings.letters(rankings.groups(tuple(ranking.values), different))
     lines = []
     for name, value in ranking.values.items():
         lead = ranking.leads.get(name)
@@ -162,7 +146,7 @@ def _letters_table(run: Run, rows: pl.DataFrame, ranking: Ranking) -> tuple[tabl
 
 def _picked(row: Mapping[str, Any]) -> tables.Share:
     ends = (row["correlation"], row["ci_low"], row["ci_high"])
-    return tables.Share(*(None if one is None else prefers_the_same(one) for one in ends))
+    return tables.Share(*(None if one is None else rankings.prefers_the_same(one) for one in ends))
 
 
 WITHIN = (
@@ -179,7 +163,7 @@ def within_section(run: Run, findings: Findings) -> Section:
     rows: dict[str, Mapping[str, Any]] = {}
     where = ""
     if ranking.sample is not None:
-        values = values_of(run, ranking.quantity, ranking.sample, run.click)
+        values = rankings.values_of(run, ranking.quantity, ranking.sample, run.click)
         rows = {row["editorial_metric"]: row for row in values}
         where = f" at {ranking.sample.label}{', all markets together' if is_sum else ''}"
     table = tables.shown_table(
@@ -195,5 +179,5 @@ def within_section(run: Run, findings: Findings) -> Section:
         drawing = intervals(tuple(estimates), estimates, heads, domain=domain)
         texts = ", ".join(f"{name} {number(one.value)}" for name, one in estimates.items())
         figures = (Figure("within", title, f"{title}: {texts}.", drawing, "within"),)
-    reading = within_finding(claim, is_sum=is_sum).reading
+    reading = sentences.within_finding(claim, is_sum=is_sum).reading
     return Section("within", "Comparing two rankings of the same query", reading, figures, tables=(table,))

@@ -9,17 +9,8 @@ from clickassay.core.text.words import listed, number, sentence, visible
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import Run
 from clickassay.inputs.sources.fingerprint import recorded_digest
+from clickassay.report import tables
 from clickassay.report.model import Section, headline_suffix
-from clickassay.report.tables import (
-    Cell,
-    ReportTable,
-    Row,
-    ShownColumn,
-    field,
-    shown_table,
-    value,
-    with_interval,
-)
 
 LONGEST_VALUE = 400
 
@@ -78,18 +69,18 @@ def command(run: Run) -> str:
 def provenance_section(run: Run) -> Section:
     """Return definitions, choices, settings, inputs and versions as tables."""
     # the clock is that of the run unless it is given: settings.json has it, and the page stays the same
-    settings = {name: value for name, value in (run.info.get("settings") or {}).items() if name != "clock"}
+    settings = {name: one for name, one in (run.info.get("settings") or {}).items() if name != "clock"}
     rows = []
     for name, entry in sorted((run.info.get("inputs") or {}).items()):
         known: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {"names": entry}
         sizes = (known.get(size) for size in ("files", "bytes"))
         whole = (size if isinstance(size, int) else None for size in sizes)
         cells = (_text(known.get("names")), *whole, _text(recorded_digest(known)))
-        rows.append(Row("", visible(name), cells))
+        rows.append(tables.Row("", visible(name), cells))
     heads = ("First three files", "Number of files", "Bytes", "Digest")
-    tables = (
+    shown = (
         _definitions(run), _named_values("Settings", ("Setting", "Value"), settings),
-        ReportTable("inputs", "Inputs", "Input", heads, tuple(rows), for_papers=False),
+        tables.ReportTable("inputs", "Inputs", "Input", heads, tuple(rows), for_papers=False),
         _named_values("Versions", ("Software", "Version"), run.info.get("versions") or {}),
     )  # fmt: skip
     seed = run.settings.seed
@@ -97,12 +88,12 @@ def provenance_section(run: Run) -> Section:
     texts += [sentence(visible(note, limit=LONGEST_VALUE)) for note in run.info.get("notes") or ()]
     texts += ["Where this report goes beyond Chapelle et al. (2009), the choices are ours:", *CHOICES]
     return Section(
-        "provenance", "How this was computed", tuple(texts), folded=tables,
+        "provenance", "How this was computed", tuple(texts), folded=shown,
         fold_words="Definitions, settings, inputs, versions",
     )  # fmt: skip
 
 
-def _definitions(run: Run) -> ReportTable:
+def _definitions(run: Run) -> tables.ReportTable:
     values = {
         "good": run.grade_label(run.settings.success_grade),
         "pool": "all judged results" if run.settings.pool == "judged" else "the shown results",
@@ -116,28 +107,28 @@ def _definitions(run: Run) -> ReportTable:
         "Baselines, per configuration": BASELINE_MEANINGS,
     }
     rows = tuple(
-        Row(group, name, (text.format(**values),))
+        tables.Row(group, name, (text.format(**values),))
         for group, texts in meanings.items()
         for name, text in texts.items()
     )
     note = f"In a session without a click, a click metric is 0. {run.click} is the headline click metric."
-    return ReportTable(
+    return tables.ReportTable(
         "definitions", "What the metrics are", "Metric", ("Definition",), rows, group_head="Kind",
         notes=(note,), for_papers=False,
     )  # fmt: skip
 
 
-def _named_values(title: str, heads: tuple[str, str], values: Mapping[str, Any]) -> ReportTable:
-    rows = tuple(Row("", visible(name), (_text(value),)) for name, value in sorted(values.items()))
-    return ReportTable(title.lower(), title, heads[0], heads[1:], rows, for_papers=False)
+def _named_values(title: str, heads: tuple[str, str], values: Mapping[str, Any]) -> tables.ReportTable:
+    rows = tuple(tables.Row("", visible(name), (_text(one),)) for name, one in sorted(values.items()))
+    return tables.ReportTable(title.lower(), title, heads[0], heads[1:], rows, for_papers=False)
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return visible(", ".join(str(item) for item in value), limit=LONGEST_VALUE)
-    return visible("not given" if value is None else value, limit=LONGEST_VALUE)
+def _text(entry: object) -> str:
+    if isinstance(entry, bool):
+        return "yes" if entry else "no"
+    if isinstance(entry, Sequence) and not isinstance(entry, str):
+        return visible(", ".join(map(str, entry)), limit=LONGEST_VALUE)
+    return visible("not given" if entry is None else entry, limit=LONGEST_VALUE)
 
 
 OWN_NOTE = (
@@ -156,19 +147,20 @@ def conventions_section(run: Run) -> Section:
     rows = rows.sort("place").with_columns(first=first).sort("first", ~pl.col("own"), "place")
     different = rows.filter(pl.col("same_as").is_null())
 
-    def gap(row: Mapping[str, Any]) -> Cell:
+    def gap(row: Mapping[str, Any]) -> tables.Cell:
         return None if row["own"] else Estimate(row["gap"], row["gap_low"], row["gap_high"], row["reason"])
 
     def tools(row: Mapping[str, Any]) -> str:
         same_values = rows.filter(pl.col("same_as") == row["convention"])["tools"].to_list()
         return "; ".join((row["tools"], *same_values))
 
-    table = shown_table(
+    table = tables.shown_table(
         name, f"Mean and correlation with {run.click} by convention{headline_suffix(run)}", different,
-        field("Convention", "convention"),
+        tables.field("Convention", "convention"),
         (
-            value("Mean", "mean"), with_interval("Correlation", "correlation"),
-            ShownColumn("Difference from the run's own", gap), ShownColumn("Reported by", tools),
+            tables.value("Mean", "mean"), tables.with_interval("Correlation", "correlation"),
+            tables.ShownColumn("Difference from the run's own", gap),
+            tables.ShownColumn("Reported by", tools),
         ),
         group=lambda row: row["quantity"], notes=(OWN_NOTE,), data=run.frames[name], group_head="Metric",
     )  # fmt: skip

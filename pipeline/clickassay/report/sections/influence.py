@@ -8,18 +8,8 @@ from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import N_INFLUENTIAL, depends_mostly, influence_rows, influential_share
 from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run
+from clickassay.report import tables
 from clickassay.report.model import Section, by_pair, headline_suffix
-from clickassay.report.tables import (
-    Fields,
-    ReportTable,
-    Row,
-    Share,
-    ShownColumn,
-    field,
-    share,
-    shown_table,
-    value,
-)
 
 HEADS = (
     "All queries",
@@ -49,53 +39,53 @@ def influence_section(run: Run, claims: Findings) -> Section:
             mostly = "unknown"
             if part.value is not None:
                 mostly = "yes" if depends_mostly(part.value, claims.chance) else "no"
-            lines.append(Row("", name, (overall[run.click, name], raised, lowered, part, mostly)))
-    table = ReportTable(
+            lines.append(tables.Row("", name, (overall[run.click, name], raised, lowered, part, mostly)))
+    table = tables.ReportTable(
         "influence", f"Correlation with {run.click} without the most influential queries{where}",
         "Offline metric", HEADS, tuple(lines), data=run.labels.relabel(run.frames["influence"]),
     )  # fmt: skip
-    tables = [table]
+    shown = [table]
     if ranking.values:
         title = f"Most influential queries in the correlation of {ranking.best} with {run.click}{where}"
-        tables.append(_table(run, "influence_queries", title, influence_rows(run, ranking.best)))
+        shown.append(_table(run, "influence_queries", title, influence_rows(run, ranking.best)))
     within = claims.within.ranking
     if within.values and within.sample is not None:
         own = within.sample.rows(run.frames["within_influence"])
         own = own.filter(click_metric=within.click, editorial_metric=within.best)
         title = f"Most influential queries in the correlation of {within.best} within queries"
         rows = own.with_columns(market="query_market")  # users are counted by market
-        tables.append(_table(run, "within_influence_queries", title, rows))
+        shown.append(_table(run, "within_influence_queries", title, rows))
     reading = _reading(run, ranking, claims.chance)
     title = "Does the correlation depend on a few queries?"
-    return Section("influence", title, reading, folded=tuple(tables))
+    return Section("influence", title, reading, folded=tuple(shown))
 
 
-def _table(run: Run, name: str, title: str, rows: pl.DataFrame) -> ReportTable:
-    def reason(row: Fields) -> str | None:
+def _table(run: Run, name: str, title: str, rows: pl.DataFrame) -> tables.ReportTable:
+    def reason(row: tables.Fields) -> str | None:
         return None if row["without"] is not None else "no correlation is left"
 
-    return shown_table(
+    return tables.shown_table(
         name, title, run.labels.relabel(rows).sort("side", "rank", descending=[True, False]),
-        ShownColumn("Query", lambda row: visible(row["query"])),
+        tables.ShownColumn("Query", lambda row: visible(row["query"])),
         (
-            field("Sessions", "n_sessions"), value("Correlation without it", "without", reason),
-            share("Share of the squared error", "error_share"),
+            tables.field("Sessions", "n_sessions"), tables.value("Correlation without it", "without", reason),
+            tables.share("Share of the squared error", "error_share"),
         ),
         group=lambda row: f"{row['side']} it", notes=(run.labels.rule,) if rows.height else (), data=None,
         group_head="Effect",
     )  # fmt: skip
 
 
-def _cells(rows: pl.DataFrame) -> tuple[Estimate, Estimate, Share]:
+def _cells(rows: pl.DataFrame) -> tuple[Estimate, Estimate, tables.Share]:
     """Return the correlation without queries that raise it, and without those that lower it; their share."""
 
     def without(side: str) -> Estimate:
         last = rows.filter(side=side).sort("rank").tail(1)["without_these"].to_list()
-        value = last[0] if last else None
-        why = None if value is not None else "no such query, or no correlation is left"
-        return Estimate(value, reason=why)
+        left = last[0] if last else None
+        why = None if left is not None else "no such query, or no correlation is left"
+        return Estimate(left, reason=why)
 
-    return without("raises"), without("lowers"), Share(influential_share(rows))
+    return without("raises"), without("lowers"), tables.Share(influential_share(rows))
 
 
 def _reading(run: Run, ranking: Ranking, chance: Chance) -> tuple[str, ...]:

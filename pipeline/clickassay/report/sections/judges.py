@@ -72,9 +72,11 @@ def judges_sections(run: Run) -> tuple[Section, ...]:
         _disagreement_table(run, disputed),
         _comparison_table(run, own),
     )
-    folded = (_confusion(run),)
+    confusion = confusion_table(run.frames["confusion"], "Confusion matrix of the grades", run.grade_label)
     return (
-        Section("judges", "Whose grades?", readings, tables=tables, folded=folded, fold_words="By grade"),
+        Section(
+            "judges", "Whose grades?", readings, tables=tables, folded=(confusion,), fold_words="By grade"
+        ),
     )
 
 
@@ -164,19 +166,17 @@ def _disagreement_table(run: Run, rows: pl.DataFrame) -> ReportTable:
     )  # fmt: skip
 
 
-def _confusion(run: Run) -> ReportTable:
-    frame = run.frames["confusion"]
-    grades = sorted({*frame["grade_a"].to_list(), *frame["grade_b"].to_list()})
+def confusion_table(frame: pl.DataFrame, title: str, grade_label: Callable[[int], str]) -> ReportTable:
+    """Return the counts of pairs of grades: the first judge's in rows, the second's in columns."""
+    grades = sorted({*frame["grade_a"], *frame["grade_b"]})
     rows = []
     for (market, a, b, grade), counts in frame.group_by("market", *PAIR, "grade_a", maintain_order=True):
         times = dict(counts.select("grade_b", "rows").iter_rows())
         place = "" if market == EVERY else f"{visible(market)}: "
         group = f"{place}{visible(a)} in rows, {visible(b)} in columns"
-        rows.append(Row(group, run.grade_label(int(str(grade))), tuple(times.get(one, 0) for one in grades)))
-    return ReportTable(
-        "confusion", "Confusion matrix of the grades", "Grade", tuple(map(run.grade_label, grades)),
-        tuple(rows), data=frame, group_head="Judges",
-    )  # fmt: skip
+        rows.append(Row(group, grade_label(int(str(grade))), tuple(times.get(one, 0) for one in grades)))
+    heads = tuple(map(grade_label, grades))
+    return ReportTable("confusion", title, "Grade", heads, tuple(rows), data=frame, group_head="Judges")
 
 
 def _disagreement_reading(row: Mapping[str, Any]) -> str:

@@ -111,9 +111,7 @@ def overview(run: Run, ranking: Ranking, beside: Sequence[Ranking] = ()) -> Over
         is_current = one.name == run.current
         texts = tuple(shown_value(column, one.name) for column in columns)
         label = f"{name} (your metric)" if is_current else name
-        bars.append(
-            Bar(label, Estimate(lead.value, low, high), status, texts, one.is_baseline, is_current)
-        )  # fmt: skip
+        bars.append(Bar(label, Estimate(lead.value, low, high), status, texts, one.is_baseline, is_current))
     heads = tuple(told_apart(column.click for column in columns).values())
     return Overview(
         bars, spoken(reference), run.settings.margin, heads if is_of_rankings(ranking) else ("correlation",)

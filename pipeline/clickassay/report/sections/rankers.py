@@ -16,51 +16,31 @@ from clickassay.findings.draw import Findings, nothing_kept_reason
 from clickassay.findings.estimates import estimate
 from clickassay.findings.ranking import Ranking
 from clickassay.findings.run import Run, in_order
+from clickassay.report import model, tables
 from clickassay.report.charts.marks import IntervalHeads, common_domain, histogram_2d, intervals
-from clickassay.report.model import (
-    Figure,
-    Section,
-    by_pair,
-    headline_suffix,
-    noise_corrected,
-    of_metrics,
-    shown_samples,
-)
 from clickassay.report.sections.comparisons import pairs_table
-from clickassay.report.tables import (
-    Fields,
-    ReportTable,
-    Row,
-    Share,
-    ShownColumn,
-    field,
-    share,
-    shown_table,
-    value,
-    with_interval,
-)
 from clickassay.report.verdict.sentences import interval_text, second_finding
 
 
-def _why(column: str) -> Callable[[Fields], str | None]:
-    def reason(row: Fields) -> str | None:
+def _why(column: str) -> Callable[[tables.Fields], str | None]:
+    def reason(row: tables.Fields) -> str | None:
         return None if row[column] is not None else visible(row["reason"] or "no value", limit=160)
 
     return reason
 
 
 EXACT = (
-    with_interval("Closed form", "exact"),
-    value("Monte Carlo", "monte_carlo", _why("monte_carlo")),
-    value("Its standard error", "monte_carlo_se", _why("monte_carlo_se")),
-    ShownColumn("Noise-corrected", noise_corrected),
-    share("Sign agreement", "sign_agreement"),
+    tables.with_interval("Closed form", "exact"),
+    tables.value("Monte Carlo", "monte_carlo", _why("monte_carlo")),
+    tables.value("Its standard error", "monte_carlo_se", _why("monte_carlo_se")),
+    tables.ShownColumn("Noise-corrected", model.noise_corrected),
+    tables.share("Sign agreement", "sign_agreement"),
 )
 _MAX_ERRORS = 2.0
 """Standard errors within which a simulated value should lie about 95 times in 100."""
 
 
-def differences_section(run: Run, findings: Findings) -> Section:
+def differences_section(run: Run, findings: Findings) -> model.Section:
     """Table 6: the closed form with its interval, the simulation, noise correction, sign agreement."""
     own, every = run.headline_rows("differences"), run.frames["differences"]
     names = in_order(every["editorial_metric"].unique().to_list(), run.editorial)
@@ -75,17 +55,19 @@ def differences_section(run: Run, findings: Findings) -> Section:
         f"{plural(beyond, 'noise-corrected value')} beyond 1: there, the log has too few sessions to "
         f"separate click noise from real differences."
     )
-    exact = {sample.label: by_pair(sample.rows(every), "exact") for sample in shown_samples(run)}
-    tables = (
-        shown_table(
-            "table6_differences", f"Table 6. Differences of two virtual rankers{headline_suffix(run)}", rows,
-            field("Offline metric", "editorial_metric"), EXACT, group=lambda row: row["click_metric"],
+    exact = {sample.label: model.by_pair(sample.rows(every), "exact") for sample in model.shown_samples(run)}
+    shown = (
+        tables.shown_table(
+            "table6_differences",
+            f"Table 6. Differences of two virtual rankers{model.headline_suffix(run)}", rows,
+            tables.field("Offline metric", "editorial_metric"), EXACT, group=lambda row: row["click_metric"],
             data=every, group_head="Click metric", notes=(note,) if beyond else (),
         ),
-        ReportTable(
+        tables.ReportTable(
             "table6_samples", f"Exact value with {run.click}", "Sample", run.editorial,
             tuple(
-                Row("", label, of_metrics(cells, run.click, run.editorial)) for label, cells in exact.items()
+                tables.Row("", label, model.of_metrics(cells, run.click, run.editorial))
+                for label, cells in exact.items()
             ),
         ),
         pairs_table(
@@ -102,13 +84,13 @@ def differences_section(run: Run, findings: Findings) -> Section:
         ("diamond", f"{count(run.settings.iterations)} random iterations"),
         *((("bar-on", "darker: more of these iterations"),) if run.settings.full else ()),
     )
-    return Section(
+    return model.Section(
         "differences", "Choosing between two rankings", _reading(run, own, findings.differences), figures,
-        legend=legend if figures else (), folded=(*tables, draws_table(run, histograms)),
+        legend=legend if figures else (), folded=(*shown, draws_table(run, histograms)),
     )  # fmt: skip
 
 
-def _figures(run: Run, known: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
+def _figures(run: Run, known: Sequence[Mapping[str, Any]]) -> Iterator[model.Figure]:
     domain = common_domain([estimate(row, "exact") for row in known], [row["monte_carlo"] for row in known])
     there = [name for name in run.clicks if any(row["click_metric"] == name for row in known)]
     clicks = sorted(in_order(there, run.clicks), key=lambda click: click != run.click)
@@ -120,7 +102,7 @@ def _figures(run: Run, known: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
         texts = IntervalHeads(f"Correlation of differences in {click}")
         drawing = intervals(tuple(estimates), estimates, texts, domain=domain, diamonds=runs)
         alt = f"Differences in {click}, exact value: {values}."
-        yield Figure(f"differences-{place}", click, alt, drawing, "table6_differences")
+        yield model.Figure(f"differences-{place}", click, alt, drawing, "table6_differences")
 
 
 def _reading(run: Run, own: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
@@ -131,7 +113,7 @@ def _reading(run: Run, own: pl.DataFrame, claim: Claim) -> tuple[str, ...]:
         return (sentence(f"Nothing can be shown: {why}"),)
     noise = []
     subject = known.filter(click_metric=run.click, editorial_metric=claim.subject or "")
-    for corrected in map(noise_corrected, subject.iter_rows(named=True)):
+    for corrected in map(model.noise_corrected, subject.iter_rows(named=True)):
         if corrected.value is None or abs(corrected.value) > 1 or not corrected.has_interval:
             noise.append(
                 f"How much higher the correlation of {claim.subject} would be with infinitely many sessions "
@@ -171,11 +153,6 @@ class DrawHistogram:
     edges: tuple[Floats, Floats]
     draws: Floats  # (N_BINS, N_BINS) draws in each bin.
 
-    def bins(self) -> Iterator[tuple[int, int, int]]:
-        """Yield column, row and draws of the bins that are not empty."""
-        for x, y in np.argwhere(self.draws > 0):
-            yield int(x), int(y), int(self.draws[x, y])
-
 
 def draw_histograms(run: Run, ranking: Ranking) -> tuple[DrawHistogram, ...]:
     """Return the draws of the best and the worst offline metric of the headline sample."""
@@ -193,15 +170,16 @@ def draw_histograms(run: Run, ranking: Ranking) -> tuple[DrawHistogram, ...]:
     return tuple(histograms)
 
 
-def _draws_figure(place: int, histogram: DrawHistogram) -> Figure:
-    across, up = histogram.edges
+def _draws_figure(place: int, histogram: DrawHistogram) -> model.Figure:
+    (across, up), drawn = histogram.edges, histogram.draws > 0
+    places, numbers = np.argwhere(drawn).tolist(), histogram.draws[drawn].astype(int).tolist()
     values = [
         {
             "left": float(across[x]), "right": float(across[x + 1]),
             "low": float(up[y]), "high": float(up[y + 1]),
             "draws": draws, "count": count(draws), "across": _ends(across, x), "up": _ends(up, y),
         }
-        for x, y, draws in histogram.bins()
+        for (x, y), draws in zip(places, numbers, strict=True)
     ]  # fmt: skip
     heads = (f"Difference in {histogram.metric}", f"Difference in {histogram.click}")
     same_sign = percent(float((histogram.points.prod(axis=1) > 0).mean()))
@@ -214,7 +192,7 @@ def _draws_figure(place: int, histogram: DrawHistogram) -> Figure:
     titles = {"count": "Draws", "across": heads[0], "up": heads[1]}
     title = f"{total} draws: {histogram.metric} and {histogram.click}, {same_sign} with the same sign"
     drawing = histogram_2d(values, domains=domains, heads=heads, titles=titles)
-    return Figure(f"draws-{place}", title, alt, drawing, DRAWS)
+    return model.Figure(f"draws-{place}", title, alt, drawing, DRAWS)
 
 
 def _ends(edges: Floats, place: int) -> str:
@@ -224,7 +202,7 @@ def _ends(edges: Floats, place: int) -> str:
     return f"{number(low, decimals)} to {number(high, decimals)}"
 
 
-def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> ReportTable:
+def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> tables.ReportTable:
     """Return the number of draws in each quadrant of the pictures, and all draws for the CSV file."""
     rows = []
     for one in histograms:
@@ -233,10 +211,10 @@ def draws_table(run: Run, histograms: tuple[DrawHistogram, ...]) -> ReportTable:
             draws = int((ahead == np.array(sides)).all(axis=1).sum())
             pairs = zip((one.metric, one.click), sides, strict=True)
             name = ", ".join(f"{metric} {'higher' if side else 'not higher'}" for metric, side in pairs)
-            part = Share(draws / len(one.points))
-            rows.append(Row(f"{one.metric} and {one.click}", name, (draws, part)))
-    return ReportTable(
-        DRAWS, f"Draws of two rankers by quadrant of the pictures{headline_suffix(run)}",
+            part = tables.Share(draws / len(one.points))
+            rows.append(tables.Row(f"{one.metric} and {one.click}", name, (draws, part)))
+    return tables.ReportTable(
+        DRAWS, f"Draws of two rankers by quadrant of the pictures{model.headline_suffix(run)}",
         "First ranker against the second", ("Draws", "Share"), tuple(rows),
         notes=("The CSV file has every draw, for every metric.",) if rows else (),
         data=run.headline_rows("draws"), for_papers=False, group_head="Picture",

@@ -18,9 +18,7 @@ from clickassay.report.model import Section, by_pair
 from clickassay.report.tables import Cell, ReportTable, Row, Share, Spelled, p_cell
 from clickassay.report.verdict.sentences import clicks_of, signal_words, spoken
 
-HEADS = (
-    *("Sessions with it", "Share", "Best metric", "Its correlation", "Next", "Better by"), "Adjusted p",
-)  # fmt: skip
+HEADS = (*("Sessions with it", "Share", "Best metric", "Its correlation", "Next", "Better by"), "Adjusted p")
 NOTE = (
     "Ranked like the decision. Rare events give wide intervals: a difference that is significant on "
     "clicks but not on a rare signal is not a contradiction."
@@ -140,9 +138,7 @@ def _cells(run: Run, one: SignalRanking) -> tuple[Cell, ...]:
     lead = (
         Lead(Estimate(None, reason="no other metric")) if following is None else ranking.lead(best, following)
     )
-    return (
-        one.sessions, share, best, ranking.top, following or "", lead.estimate, p_cell(lead.p_adjusted)
-    )  # fmt: skip
+    return (one.sessions, share, best, ranking.top, following or "", lead.estimate, p_cell(lead.p_adjusted))
 
 
 def _called(one: SignalRanking) -> str:

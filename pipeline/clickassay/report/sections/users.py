@@ -17,6 +17,12 @@ from clickassay.metrics.clicks import IPS
 from clickassay.report.charts.lines import discount_lines
 from clickassay.report.charts.marks import IntervalHeads, click_rates, common_domain, intervals
 from clickassay.report.model import Figure, Section, shown_samples
+from clickassay.report.sections.click_models import (
+    held_out_answer,
+    held_out_figure,
+    held_out_sentences,
+    held_out_table,
+)
 from clickassay.report.tables import Fields, ReportTable, Row, Share, ShownColumn, shown_table, value
 
 TITLE = "How far down do users look? (examination)"
@@ -78,10 +84,20 @@ def examination_section(run: Run) -> Section:
         ("line-quiet", "the other models"),
         ("diamond", "R(g), which ERR and RBP assume"),
     )
-    reading = (MEANING, text, *relevance)
-    return Section(
-        "examination", TITLE, reading, figures, tables=tables[:1], legend=legend, folded=tables[1:]
+    held_out, calibration = (
+        _of(run.frames[name], sample).filter(click_metric="MeanRR")
+        for name in ("click_held_out", "click_calibration")
     )
+    supported: tuple[str, ...] = ()
+    unseen: tuple[ReportTable, ...] = ()
+    if held_out.height:
+        supported = (f"{held_out_answer(held_out)}.", *held_out_sentences(held_out))
+        unseen = (held_out_table(held_out, f", {sample.market_and_depth}"),)
+    return Section(
+        "examination", TITLE, (MEANING, *supported, text, *relevance),
+        (*held_out_figure(calibration), *figures),
+        tables=tables[:1], legend=legend, folded=(*unseen, *tables[1:]),
+    )  # fmt: skip
 
 
 def _of(frame: pl.DataFrame, sample: SampleKey) -> pl.DataFrame:

@@ -268,65 +268,47 @@ def _queries(number: int) -> str:
 # ---- runs ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Sides:
-    """The values of one run by the judge and by people."""
+Judged = Mapping[str, tuple[Lists, Floats]]
+"""By run: its lists with the grades of a judge, and the (Q, E) values of their queries."""
 
-    # judge, people: Its lists with the grades of each.
-    judge: Lists
-    people: Lists
-    # of_judge, of_people: (N, E), (M, E) values for the queries of these lists.
-    of_judge: Floats
-    of_people: Floats
-
-
-@dataclass(frozen=True)
-class CorrectedTables:
-    """Corrected means and comparisons, in the forms of `forms`, and cautions."""
-
-    means: pl.DataFrame
-    comparisons: pl.DataFrame
-    cautions: tuple[str, ...]
+CorrectedTables = tuple[pl.DataFrame, pl.DataFrame, tuple[str, ...]]
+"""Corrected means and comparisons, in the forms of `forms`, and cautions."""
 
 
 def corrected_tables(
-    measures: Sequence[Measure],
-    sides: Mapping[str, Sides],
-    *,
-    baseline: str | None = None,
-    design: Design | None = None,
+    measures: Sequence[Measure], judge: Judged, people: Judged, baseline: str | None, design: Design | None
 ) -> CorrectedTables:
     """Correct the means of each run, cut to the ranges of the E measures, and the differences of every two.
 
-    sides: by run: its values; the queries of all runs are the same. baseline: compared with each other run.
+    judge, people: the queries of all runs are the same. baseline: compared with each other run.
     design: how a plan chose the queries that people judged; None = at random, each query counting as much.
     """
     names = tuple(map(str, measures))
-    first = next(iter(sides.values()))
-    queries = first.judge.queries, first.people.queries
+    queries = [next(iter(side.values()))[0].queries for side in (judge, people)]
     sampled = at_random(*queries) if design is None else drawn_by(design, *queries)
     both = np.searchsorted(sampled.kept, sampled.both)
     low, high = np.array([(one.metric.low, one.metric.high) for one in measures], np.float64).T
-    seen = np.concatenate([values for one in sides.values() for values in (one.of_judge, one.of_people)])
+    seen = np.concatenate([values for side in (judge, people) for _, values in side.values()])
     reach = np.where(np.isinf(high - low), np.ptp(seen, axis=0), high - low)
 
-    def corrected(judge: Floats, people: Floats) -> Corrected:
+    def corrected(ours: Floats, theirs: Floats) -> Corrected:
         return corrected_means(
-            judge[sampled.kept], people[sampled.rows], both, reach,
+            ours[sampled.kept], theirs[sampled.rows], both, reach,
             shares=sampled.shares, weights=sampled.weights,
         )  # fmt: skip
 
-    means = {name: corrected(one.of_judge, one.of_people) for name, one in sides.items()}
+    means = {name: corrected(judge[name][1], people[name][1]) for name in judge}
     pairs = {
-        (a, b): corrected(sides[b].of_judge - sides[a].of_judge, sides[b].of_people - sides[a].of_people)
-        for a, b in pairs_of_runs(sides, baseline)
+        (a, b): corrected(judge[b][1] - judge[a][1], people[b][1] - people[a][1])
+        for a, b in pairs_of_runs(judge, baseline)
     }
     worth = len(both) if sampled.shares is None else _number(sampled.shares)
     counts = {"n_queries": len(sampled.kept), "n_both": len(np.unique(both))}
     few = {FEW_BOTH: counts["n_both"] < MIN_BOTH, FEW_DRAWS: worth < MIN_BOTH}
-    unlike = tuple(_unlike(measures, sides, means, sampled.both))
+    unlike = tuple(_unlike(measures, judge, means, sampled.both))
     reasons = [reason for reason, holds in {**few, OTHER_QUERIES: unlike != ()}.items() if holds]
-    less, void = _less_graded(max((one.depth or NO_CUT for one in measures), default=NO_CUT), sides, sampled)
+    depth = max((one.depth or NO_CUT for one in measures), default=NO_CUT)
+    less, void = _less_graded(depth, judge, people, sampled)
 
     def frame(one: Corrected, *runs: str, **same: object) -> pl.DataFrame:
         own = [*reasons, *(UNGRADED for run in runs if run in void)]
@@ -344,7 +326,7 @@ def corrected_tables(
         rows = rows.with_columns(pl.Series("p_holm", adjusted).fill_nan(None))
         compared = in_form(CORRECTED_COMPARISONS, rows)
     cautions = (*sampled.cautions, *unlike, *less)
-    return CorrectedTables(in_form(CORRECTED_MEANS, pl.concat(of_means)), compared, cautions)
+    return in_form(CORRECTED_MEANS, pl.concat(of_means)), compared, cautions
 
 
 def _frame(names: tuple[str, ...], one: Corrected, void: str | None, **same: object) -> pl.DataFrame:
@@ -362,14 +344,14 @@ def _frame(names: tuple[str, ...], one: Corrected, void: str | None, **same: obj
 
 
 def _unlike(
-    measures: Sequence[Measure], sides: Mapping[str, Sides], means: Mapping[str, Corrected], both: Rows
+    measures: Sequence[Measure], judge: Judged, means: Mapping[str, Corrected], both: Rows
 ) -> Iterator[str]:
     p_values = holm(np.concatenate([one.selection for one in means.values()]))
     if np.isnan(p_values).all() or np.nanmin(p_values) >= UNLIKE:
         return
     run, column = divmod(int(np.nanargmin(p_values)), len(measures))
     name = list(means)[run]
-    values = sides[name].of_judge[:, column]
+    values = judge[name][1][:, column]
     inside, outside = values[both].mean(), np.delete(values, both).mean()
     yield (
         f"Corrected means are withheld: people's queries are no random sample. With the judge's "
@@ -378,10 +360,13 @@ def _unlike(
     )
 
 
-def _less_graded(depth: int, sides: Mapping[str, Sides], sampled: Sampled) -> tuple[list[str], set[str]]:
+def _less_graded(depth: int, judge: Judged, people: Judged, sampled: Sampled) -> tuple[list[str], set[str]]:
     shares = {
-        run: (_share_graded(one.people, sampled.rows, depth), _share_graded(one.judge, sampled.both, depth))
-        for run, one in sides.items()
+        run: tuple(
+            _share_graded(side[run][0], rows, depth)
+            for side, rows in ((people, sampled.rows), (judge, sampled.both))
+        )
+        for run in judge
     }
     void = {run for run, (by_people, by_judge) in shares.items() if by_people < by_judge - FAR_LESS}
     run = min(shares, key=lambda name: shares[name][0] - shares[name][1])

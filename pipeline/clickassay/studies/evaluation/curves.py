@@ -1,7 +1,6 @@
 """Curves of runs: precision by recall, gain by rank with the ideal gain; two runs query by query."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -19,9 +18,8 @@ def curve_tables(runs: Mapping[str, Lists], *, rel: int, depth: int) -> dict[str
     for name, lists in runs.items():
         precision = recall_precision(lists, rel=rel)
         precisions.append(pl.DataFrame({"run": name, "recall": RECALLS, "precision": precision}))
-        curves = gain_curves(lists, depth=depth)
-        values = {**vars(curves), "ncg": curves.ncg, "ndcg": curves.ndcg}
-        gains.append(pl.DataFrame({"run": name, "rank": np.arange(1, depth + 1), **values}))
+        ranks = {"run": name, "rank": np.arange(1, depth + 1)}
+        gains.append(pl.DataFrame(ranks | gain_curves(lists, depth=depth)))
     apart = R_PRECISIONS.empty()
     if len(runs) == 2:
         (first, one), (other, two) = runs.items()
@@ -33,30 +31,6 @@ def curve_tables(runs: Mapping[str, Lists], *, rel: int, depth: int) -> dict[str
         GAIN_CURVES.name: in_form(GAIN_CURVES, pl.concat(gains)),
         R_PRECISIONS.name: apart,
     }
-
-
-@dataclass(frozen=True)
-class GainCurves:
-    """Cumulated gain by rank, averaged over queries (Jarvelin & Kekalainen 2000)."""
-
-    # cg, dcg: (depth,) means of CG[i] and DCG[i] of the lists; the gain is the grade, its discount max(1,
-    # log2 i).
-    cg: Floats
-    dcg: Floats
-    # ideal_cg, ideal_dcg: (depth,) the same of the ideal lists: the judged results of each query by falling
-    # grade.
-    ideal_cg: Floats
-    ideal_dcg: Floats
-
-    @property
-    def ncg(self) -> Floats:
-        """(depth,) NCG[i] = mean CG[i] / mean ideal CG[i]: a ratio of averages; 0..1."""
-        return share(self.cg, self.ideal_cg)
-
-    @property
-    def ndcg(self) -> Floats:
-        """(depth,) nDCG[i] = mean DCG[i] / mean ideal DCG[i]: a ratio of averages; 0..1."""
-        return share(self.dcg, self.ideal_dcg)
 
 
 def recall_precision(lists: Lists, *, rel: int) -> Floats:
@@ -72,8 +46,12 @@ def recall_precision(lists: Lists, *, rel: int) -> Floats:
     return _mean(total, lists)
 
 
-def gain_curves(lists: Lists, *, depth: int) -> GainCurves:
-    """Return the gain at each rank 1..`depth`, averaged over the queries; a list that ends gains no more."""
+def gain_curves(lists: Lists, *, depth: int) -> dict[str, Floats]:
+    """Return the (depth,) columns of GAIN_CURVES, averaged over the queries (Jarvelin & Kekalainen 2000).
+
+    The gain is the grade, its discount max(1, log2 i); a list that ends gains no more. Ideal lists have the
+    judged results of each query by falling grade. ncg and ndcg are ratios of averages, 0..1.
+    """
     gain, ideal = np.zeros(depth), np.zeros(depth)
     for block in lists.blocks(depth, exact=False):
         of_rank = _grades(block).sum(axis=0, dtype=np.float64)
@@ -82,9 +60,10 @@ def gain_curves(lists: Lists, *, depth: int) -> GainCurves:
     # a mean of cumulated gains is the cumulated mean gain
     gain, ideal = _mean(gain, lists), _mean(ideal, lists)
     by_rank = np.array([discount("jk-log2", rank) for rank in range(1, depth + 1)])
-    return GainCurves(
-        np.cumsum(gain), np.cumsum(gain / by_rank), np.cumsum(ideal), np.cumsum(ideal / by_rank)
-    )
+    cg, ideal_cg = np.cumsum(gain), np.cumsum(ideal)
+    dcg, ideal_dcg = np.cumsum(gain / by_rank), np.cumsum(ideal / by_rank)
+    ratios = {"ncg": share(cg, ideal_cg), "ndcg": share(dcg, ideal_dcg)}
+    return {"cg": cg, "dcg": dcg, "ideal_cg": ideal_cg, "ideal_dcg": ideal_dcg, **ratios}
 
 
 def r_precision_differences(first: Lists, other: Lists, *, rel: int) -> Floats:

@@ -22,6 +22,7 @@ from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
 from clickassay.studies.evaluation import forms
+from clickassay.studies.evaluation import lists as joined
 from clickassay.studies.evaluation.bounds import measure_bounds
 from clickassay.studies.evaluation.comparing import (
     by_class,
@@ -29,16 +30,7 @@ from clickassay.studies.evaluation.comparing import (
     leaderboard,
     mean_with_interval,
 )
-from clickassay.studies.evaluation.corrected import CorrectedTables, Design, Sides, corrected_tables
-from clickassay.studies.evaluation.lists import (
-    check_queries,
-    documents_apart,
-    judgment_cautions,
-    lists_of_dicts,
-    precision_caution,
-    ranked_lists,
-    refuse_different_queries,
-)
+from clickassay.studies.evaluation.corrected import CorrectedTables, Design, corrected_tables
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
 AverageOver = Literal["judged", "both"]
@@ -138,8 +130,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     grades, read = _read(qrels, sources, partial(judged, counts=counts), progress, may_be_dicts=may_be_dicts)
     of_judge = dict[str, int]()
     more = None if judge is None else judged(judge, counts=of_judge)
-    parts, cautions = {}, list(judgment_cautions(counts, conflicts))
-    cautions += judgment_cautions(of_judge, conflicts, " by the judge")
+    parts, cautions = {}, list(joined.judgment_cautions(counts, conflicts))
+    cautions += joined.judgment_cautions(of_judge, conflicts, " by the judge")
     for place, (name, run) in enumerate(read.items()):
         progress(Event(f"evaluating {name}", place / len(read)))
         file = _file_name(sources[name]) or name
@@ -147,8 +139,8 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         cautions += _finding(parts[name].apart, strict=strict)
         if isinstance(run, pl.DataFrame):
             cautions += rank_findings(file, run, decides="score")
-        cautions += precision_caution(file, parts[name].lists, parsed, settings)
-    refuse_different_queries({name: part.lists.queries for name, part in parts.items()})
+        cautions += joined.precision_caution(file, parts[name].lists, parsed, settings)
+    joined.refuse_different_queries({name: part.lists.queries for name, part in parts.items()})
     if design is not None and more is None:
         raise SettingsError("--plan: it says which queries people judged of a judge's; give --judge")
     corrected = _corrected(parts, read, (more, design), (options, baseline, strict))
@@ -166,11 +158,10 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
         means,
         pl.concat([part.per_query(name, names) for name, part in parts.items()]),
         compared,
-        corrected.means,
-        corrected.comparisons,
+        *corrected[:2],
         forms.LEADERBOARD.empty() if baseline else leaderboard(parsed, means, compared),
         *in_classes,
-        cautions=(*cautions, *corrected.cautions),
+        cautions=(*cautions, *corrected[2]),
         planned=design is not None,
     )
 
@@ -188,17 +179,16 @@ def _corrected(
     """
     judge, design = judged
     if judge is None:
-        return CorrectedTables(forms.CORRECTED_MEANS.empty(), forms.CORRECTED_COMPARISONS.empty(), ())
+        return forms.CORRECTED_MEANS.empty(), forms.CORRECTED_COMPARISONS.empty(), ()
     options, baseline, strict = replace(how[0], bounds=False, judgments="the judgments by --judge"), *how[1:]
     by_judge = {name: _RunValues.of((name, run), judge, options) for name, run in runs.items()}
-    refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
+    joined.refuse_different_queries({name: part.lists.queries for name, part in by_judge.items()})
     apart = tuple(line for part in by_judge.values() for line in _finding(part.apart, strict=strict))
-    sides = {
-        name: Sides(one.lists, parts[name].lists, one.values, parts[name].values)
-        for name, one in by_judge.items()
-    }
-    found = corrected_tables(options.measures, sides, baseline=baseline, design=design)
-    return replace(found, cautions=(*apart, *found.cautions))
+    ours, theirs = (
+        {name: (one.lists, one.values) for name, one in side.items()} for side in (by_judge, parts)
+    )
+    means, compared, cautions = corrected_tables(options.measures, ours, theirs, baseline, design)
+    return means, compared, (*apart, *cautions)
 
 
 def _parse(measures: Measures) -> tuple[Measure, ...]:
@@ -268,7 +258,9 @@ def _read(
     grades, read = readings[0]
     for name, (run, _) in read.items():
         called = (_file_name(runs[name]) or name) + _by_columns(runs[name])
-        check_queries(called, set(run["query"]), set(grades["query"]), f"the judgments{_by_columns(qrels)}")
+        joined.check_queries(
+            called, set(run["query"]), set(grades["query"]), f"the judgments{_by_columns(qrels)}"
+        )
     return grades, {name: run for name, (run, _) in read.items()}
 
 
@@ -330,19 +322,19 @@ class _RunValues:
     def of(cls, named: tuple[str, _Grades], grades: _Grades, options: _Options) -> "_RunValues":
         name, run = named
         judged, there = _queries(grades), _queries(run)
-        check_queries(name, there, judged, options.judgments)
+        joined.check_queries(name, there, judged, options.judgments)
         taken = judged if options.average_over == "judged" else judged & there
         queries = tuple(sorted(taken))
         if isinstance(run, pl.DataFrame) and isinstance(grades, pl.DataFrame):
             top = max(1, int(str(grades["grade"].max())))
-            shown = ranked_lists(run, grades, queries, max_grade=top)
+            shown = joined.ranked_lists(run, grades, queries, max_grade=top)
             lists = _with_user_knowledge(shown, run, grades, options)
         else:
             assert not isinstance(run, pl.DataFrame)  # noqa: S101 - `_read` gives both as dicts, or as tables
             assert not isinstance(grades, pl.DataFrame)  # noqa: S101
             top = max(1, *(max(judged_of.values(), default=0) for judged_of in grades.values()))
-            lists = lists_of_dicts(run, grades, queries, max_grade=int(top))
-        apart = tuple(documents_apart(named, grades, lists, options.judgments))
+            lists = joined.lists_of_dicts(run, grades, queries, max_grade=int(top))
+        apart = tuple(joined.documents_apart(named, grades, lists, options.judgments))
         low = high = None
         if options.bounds:
             bounds = [measure_bounds(measure, lists, options.settings) for measure in options.measures]
@@ -406,7 +398,7 @@ def _with_user_knowledge(lists: Lists, run: pl.DataFrame, grades: pl.DataFrame, 
         lists = replace(lists, expected=counts["number"].fill_null(0).to_numpy())
     if options.known is not None:
         marks = options.known.with_columns(grade=pl.lit(1, dtype=pl.Int16))
-        known = ranked_lists(run, marks, lists.queries, max_grade=1).grades == 1
+        known = joined.ranked_lists(run, marks, lists.queries, max_grade=1).grades == 1
         judged = grades.join(options.known, on=["query", "doc"], how="semi").join(numbers, on="query")
         counted = {
             rel: np.bincount(judged.filter(pl.col("grade") >= rel)["q"].to_numpy(), minlength=numbers.height)

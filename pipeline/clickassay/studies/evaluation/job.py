@@ -19,7 +19,6 @@ from clickassay.health.checks import checked
 from clickassay.health.measures import judgment_numbers
 from clickassay.inputs.sources.fingerprint import unchanged
 from clickassay.metrics.names import parse_measures
-from clickassay.report.tables import ReportTable
 from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import curve_tables
 from clickassay.studies.evaluation.evaluate import Evaluation, evaluate
@@ -132,7 +131,7 @@ def as_markdown(result: EvaluatedFiles, *, per_query: bool) -> str:
 
     from_tables = [
         "\n\n".join([f"## {table.title}", markdown_table(table), *table.remarks])
-        for table in shown_tables(result, per_query=per_query)
+        for table in evaluation_tables(result.evaluation.frames, per_query=per_query)
     ]
     told = "\n".join(f"- {what}: {markdown(how)}" for what, how in result.conventions)
     head = f"# {markdown(answer(result.evaluation))}"
@@ -145,7 +144,9 @@ def as_latex(result: EvaluatedFiles, *, per_query: bool) -> str:
 
     notes = (("Answer", answer(result.evaluation)), *result.conventions)
     head = "".join(f"% {what}: {latex(how)}\n" for what, how in notes)
-    return head + "\n".join(latex_table(table) for table in shown_tables(result, per_query=per_query))
+    return head + "\n".join(
+        latex_table(table) for table in evaluation_tables(result.evaluation.frames, per_query=per_query)
+    )
 
 
 WRITERS: Mapping[str, Callable[..., str]] = {
@@ -156,11 +157,6 @@ WRITERS: Mapping[str, Callable[..., str]] = {
     "latex": as_latex,
 }
 """How numbers are written for programs and documents, by the name of the format."""
-
-
-def shown_tables(result: EvaluatedFiles, *, per_query: bool) -> tuple[ReportTable, ...]:
-    """Return the tables as they are shown to people."""
-    return evaluation_tables(result.evaluation.frames, per_query=per_query)
 
 
 def write_evaluation(
@@ -175,19 +171,13 @@ def write_evaluation(
     """Write report, tables and Parquet into a new folder (else OutputError); `besides` are settings too."""
     from clickassay.report.writers.page import write_study  # noqa: PLC0415 - templates take a while to import
 
-    one = result.evaluation
+    one, rel = result.evaluation, result.options.get("rel", 1)
     depth = min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in one.measures)))
-    frames = one.frames | curve_tables(one.lists, rel=result.options.get("rel", 1), depth=depth)
+    frames = one.frames | curve_tables(one.lists, rel=rel, depth=depth)
     left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
     frames = {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}
     report = build_evaluation_report(
-        frames,
-        result.conventions,
-        rel=result.options.get("rel", 1),
-        answer=answer(result.evaluation),
-        shares=frozenset(str(one) for one in result.evaluation.measures if one.metric.high == 1),
-        command=command,
-        per_query=per_query,
+        one, frames, result.conventions, rel=rel, command=command, per_query=per_query
     )
     asked = {name: one for name, one in result.options.items() if name not in ("design", "classes")}
     settings = {

@@ -44,6 +44,9 @@ _NAMED = 4
 Frames = Mapping[str, pl.DataFrame]
 """The tables of `studies.evaluation.forms.EVALUATION_TABLES` by name."""
 
+Conventions = tuple[tuple[str, str], ...]
+"""Pairs (convention, text)."""
+
 
 # ---- columns: numbers with four decimals ---------------------------------------------------------
 
@@ -282,15 +285,6 @@ def gain_table(frame: pl.DataFrame) -> ReportTable:
     )
 
 
-def differences_table(frame: pl.DataFrame) -> ReportTable:
-    """Return the difference of R-precision of two runs by query, the largest first."""
-    return shown_table(
-        "r_precision_differences", "Differences of R-precision by query", _by_difference(frame),
-        field("Query", "query"), (_number("Difference", "difference", "no query"),), data=frame,
-        for_papers=False, explained=False,
-    )  # fmt: skip
-
-
 def _by_difference(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.sort("difference", "query", descending=[True, False])
 
@@ -379,21 +373,14 @@ def difference_figure(frame: pl.DataFrame) -> Figure:
 
 
 def build_evaluation_report(
-    frames: Frames,
-    conventions: tuple[tuple[str, str], ...],
-    *,
-    rel: int,
-    answer: str,
-    shares: frozenset[str],
-    command: str,
-    per_query: bool,
+    evaluation: Evaluation, frames: Frames, told: Conventions, *, rel: int, command: str, per_query: bool
 ) -> StudyReport:
     """Turn the frames of an evaluation into sentences, tables and pictures, without writing anything.
 
-    conventions: pairs (convention, text); answer: the title.
-    rel: lowest grade that the curves of precision count as relevant.
-    shares: names of the measures that lie in 0..1.
+    frames: those of the evaluation that are shown, and its curves; rel: lowest grade that the curves of
+    precision count as relevant.
     """
+    shares = frozenset(str(one) for one in evaluation.measures if one.metric.high == 1)
     runs, means = frames["runs"]["run"].to_list(), frames["means"]
     queries = plural(int(frames["runs"]["queries_averaged"][0]), "query", "queries")
     named = [visible(run) for run in runs] if len(runs) <= _NAMED else [plural(len(runs), "run")]
@@ -410,7 +397,7 @@ def build_evaluation_report(
         sections.append(Section("queries", "Values by query", reading, folded=(table,)))
     lead = f"{plural(means['measure'].n_unique(), 'measure')} of {listed(named)} over {queries}."
     return StudyReport(
-        "Rankings against judgments", answer, lead, conventions, tuple(sections),
+        "Rankings against judgments", answer(evaluation), lead, told, tuple(sections),
         visible(command, limit=10_000),
     )  # fmt: skip
 
@@ -463,9 +450,8 @@ def _curve_sections(frames: Frames, rel: int) -> Iterable[Section]:
     title = "Interpolated precision by recall"
     table = ReportTable("recall_precision", title, "Recall", _runs(frame), rows, data=frame, explained=False)
     yield Section(
-        "recall", "Precision by recall", (text, *left_out), (recall_precision_figure(frame),),
-        folded=(table,),
-    )  # fmt: skip
+        "recall", "Precision by recall", (text, *left_out), (recall_precision_figure(frame),), folded=(table,)
+    )
     frame = frames["gain_curves"]
     text = (
         "Sum of the grades down to each rank (CG), and of the grades divided by max(1, log2 of the rank) "
@@ -484,5 +470,9 @@ def _curve_sections(frames: Frames, rel: int) -> Iterable[Section]:
         figure = difference_figure(frame)
         text = f"{figure.alt} Relevant: grade {rel} or more."
         meaning = "R-precision: precision at the number of relevant results of the query."
-        table = differences_table(frame)
+        table = shown_table(
+            "r_precision_differences", "Differences of R-precision by query", _by_difference(frame),
+            field("Query", "query"), (_number("Difference", "difference", "no query"),), data=frame,
+            for_papers=False, explained=False,
+        )  # fmt: skip
         yield Section("r-precision", "Query by query", (text, meaning), (figure,), folded=(table,))

@@ -52,7 +52,7 @@ def row_of(effects: Effects, at: int) -> Row:
     return {name: float(values[at]) for name, values in named.items()}
 
 
-class Sides(Protocol):
+class TestSides(Protocol):
     """The sessions of a treatment and its control: arms, or rankers whose results are mixed."""
 
     def judged_shares(self, judged: Judged) -> Effects:
@@ -72,7 +72,7 @@ class Comparison:
     """A treatment of a test held against its control."""
 
     def __init__(
-        self, key: Row, sides: Sides, of_users: Mapping[str, Row], click: str, margin: tuple[float, str],
+        self, key: Row, sides: TestSides, of_users: Mapping[str, Row], click: str, margin: tuple[float, str],
         options: LogOptions,
     ) -> None:  # fmt: skip
         # of_users: rows by metric of users; click: the one that decides; margin: the difference of it that is

@@ -61,11 +61,6 @@ class ExploredRun:
     editorial_names: tuple[str, ...]  # Its offline metrics, in the order of the run.
     labels: QueryLabels  # The labels of its queries, which hide queries of few users.
 
-    @property
-    def keys(self) -> tuple[SampleKey, ...]:
-        """The market, depth and judge of each sample with judged configurations, the headline first."""
-        return self.finished.samples
-
 
 def explored_run(folder: Path, min_users: int = MIN_USERS) -> ExploredRun:
     """Open a run folder and check it; ReportError if it is none, or a file of it is broken."""
@@ -92,9 +87,9 @@ class View:
     @classmethod
     def of(cls, run: ExploredRun, asked: Mapping[str, str]) -> "View":
         """Return the choice that an address names; what it does not know is the first of its kind."""
-        samples = {key.label: key for key in run.keys}
+        samples = {key.label: key for key in run.finished.samples}
         return cls(
-            samples.get(asked.get("sample", ""), run.keys[0]),
+            samples.get(asked.get("sample", ""), run.finished.samples[0]),
             _one_of(CLICK_METRICS, asked.get("click", "MeanRR"), "MeanRR"),
             _one_of(run.editorial_names, asked.get("editorial", ""), run.editorial_names[0]),
             asked.get("find", "").strip(),
@@ -237,7 +232,7 @@ def answer(run: ExploredRun, path: str, asked: Mapping[str, str], asker: PageQue
     """Return what lies at a path for values of an address or form, or None; `asker` answers SQL."""
     if path == "sql":
         return _sql(run, asked, asker)
-    if not run.keys:
+    if not run.finished.samples:
         return _page("nothing", run=run, tab="") if path == "" else None
     choice = View.of(run, asked)
     rows = points(run, choice)
@@ -275,7 +270,7 @@ def configurations_page(
         "configurations",
         run=run,
         tab="Configurations",
-        samples=[key.label for key in run.keys],
+        samples=[key.label for key in run.finished.samples],
         click_metrics=CLICK_METRICS,
         choice=choice,
         row=correlation(run, choice),

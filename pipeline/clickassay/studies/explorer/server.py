@@ -44,7 +44,7 @@ def serve(run: ExploredRun, *, port: int | None, open_browser: bool, tell: Calla
         ) from error
     with server, suppress(KeyboardInterrupt):
         door = Door(secrets.token_urlsafe(24), server.server_port)
-        server.served = _Served(run, door)  # type: ignore[attr-defined]
+        server.served = run, door  # type: ignore[attr-defined]
         hang_up = getattr(signal, "SIGHUP", None)  # Windows has none
         if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:
             signal.signal(hang_up, signal.SIG_DFL)  # a lost terminal ends the page without a word
@@ -72,10 +72,6 @@ class Door:
         """What the browser is asked to keep, in place of the token in the address."""
         return f"clickassay={self.token}; Path={self.path}; HttpOnly; SameSite=Lax"
 
-    def knows(self, token: str) -> bool:
-        """Return whether this is the token."""
-        return secrets.compare_digest(token.encode(), self.token.encode())
-
     def refusal(self, path: str, headers: Mapping[str, str]) -> str:
         """Return why a request is refused; '' if it is not.
 
@@ -83,28 +79,21 @@ class Door:
         another origin, also of another port of this machine, are refused, and whoever lacks the token.
         """
         host, origin = headers.get("host", "").lower(), headers.get("origin", "").lower()
-        if _host_name(host) not in _NAMES or origin not in ("", f"http://{host}"):
+        try:
+            name = urlsplit(f"http://{host}").hostname
+        except ValueError:
+            name = None
+        if name not in _NAMES or origin not in ("", f"http://{host}"):
             return "This page answers only to its own address."
         try:
             kept = SimpleCookie(headers.get("cookie", "")).get("clickassay")
         except CookieError:
             kept = None
-        if not path.startswith(self.path) or kept is None or not self.knows(kept.value):
+        token = "" if kept is None else kept.value
+        is_known = secrets.compare_digest(token.encode(), self.token.encode())
+        if not path.startswith(self.path) or not is_known:
             return "Open the address that the command has printed: it has the token."
         return ""
-
-
-def _host_name(host: str) -> str | None:
-    try:
-        return urlsplit(f"http://{host}").hostname
-    except ValueError:
-        return None
-
-
-@dataclass(frozen=True)
-class _Served:
-    run: ExploredRun
-    door: Door
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -115,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with a page or a file; the address with the token leads to the one without."""
         parts = urlsplit(self.path)
         asked = _values(parts.query)
-        door = self._served.door
+        _, door = self._served
         token = asked.pop("access_token", "")
         cookie = {"cookie": f"clickassay={token}"} if token else {}
         if self._is_refused(parts.path, cookie):
@@ -139,21 +128,21 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the terminal is the user's."""
 
     @property
-    def _served(self) -> _Served:
-        served: _Served = self.server.served  # type: ignore[attr-defined]
+    def _served(self) -> tuple[ExploredRun, Door]:
+        served: tuple[ExploredRun, Door] = self.server.served  # type: ignore[attr-defined]
         return served
 
     def _is_refused(self, path: str, more: Mapping[str, str] | None = None) -> bool:
         headers = {name.lower(): value for name, value in self.headers.items()} | {**(more or {})}
-        why = self._served.door.refusal(path, headers)
+        why = self._served[1].refusal(path, headers)
         if why:
             self._send(403, Answer(why.encode(), "text/plain"))
         return bool(why)
 
     def _answer(self, path: str, asked: Mapping[str, str]) -> None:
-        questions = PageQuestions()
+        questions, (run, door) = PageQuestions(), self._served
         with _watched(self.connection, questions.interrupt):
-            found = answer(self._served.run, path.removeprefix(self._served.door.path), asked, questions)
+            found = answer(run, path.removeprefix(door.path), asked, questions)
         self._send(200 if found is not None else 404, found or Answer(b"Nothing is here.", "text/plain"))
 
     def _send(self, status: int, found: Answer, more: Mapping[str, str] | None = None) -> None:

@@ -80,11 +80,6 @@ def learn_from_run(
     return sample, study(observed, fixed, options, progress), fixed
 
 
-def metric_of_study(learned: Study, positions: Positions) -> str | None:
-    """Return the name of ERR with the learned values; None where the log does not tell."""
-    return None if learned.reason else metric_of_map(learned.map, positions)
-
-
 def metric_of_map(gain_map: GainMap, positions: Positions) -> str:
     """Return ERR with a map's values as `metric` takes it; with utilities it ends in a cut, their depth."""
     arguments: dict[str, Value] = {"gains": _rounded(gain_map.probabilities)}

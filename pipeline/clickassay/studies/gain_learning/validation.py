@@ -164,7 +164,7 @@ def _values(whole: LearnedMap, maps: Floats, shown: tuple[int, ...]) -> tuple[Le
     """Return all values with intervals: by leaving out each fold, and by what the prior leaves open."""
     values, levels = numbers(whole.map), len(shown)
     squares = (len(maps) - 1) * np.mean((maps - maps.mean(axis=0)) ** 2, axis=0) + whole.prior_errors**2
-    reach = _quantile(len(maps)) * np.sqrt(squares)
+    reach = float(stdtrit(len(maps) - 1, 0.975)) * np.sqrt(squares)
     most = np.full(len(values), np.inf)  # utilities have no upper end
     most[:levels] = 1.0
     if whole.map.gamma is not None:
@@ -186,9 +186,5 @@ def _mean(differences: Floats) -> Interval:
     """
     mean, folds = float(differences.mean()), len(differences)
     shared = np.sqrt(1 / folds + 1 / (folds - 1))
-    by = float(_quantile(folds) * differences.std(ddof=1) * shared)
+    by = float(stdtrit(folds - 1, 0.975) * differences.std(ddof=1) * shared)
     return Interval(mean, mean - by, mean + by)
-
-
-def _quantile(folds: int) -> float:
-    return float(stdtrit(folds - 1, 0.975))

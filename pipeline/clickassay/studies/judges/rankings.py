@@ -15,14 +15,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.core.records import Floats
-from clickassay.correlation.uncertainty.intervals import (
-    ALPHA,
-    FEW_QUERIES,
-    MIN_QUERIES,
-    half_width,
-    holm,
-    t_test,
-)
+from clickassay.correlation.uncertainty import intervals
 from clickassay.studies.judges.forms import RANKING_PAIRS, RANKINGS
 
 
@@ -34,18 +27,19 @@ def rankings_under(
     one, two = (np.column_stack([side[run] for run in runs]) for side in values)
     first, second = np.array(list(combinations(range(len(runs)), 2))).T
     of_one, of_two = (side[:, second] - side[:, first] for side in (one, two))
-    tests = np.stack([t_test(of_one), t_test(of_two)])
-    change, adjusted = of_two - of_one, holm(tests)
-    mean, half = change.mean(axis=0), half_width(change)
+    tests = np.stack([intervals.t_test(of_one), intervals.t_test(of_two)])
+    change, adjusted = of_two - of_one, intervals.holm(tests)
+    mean, half = change.mean(axis=0), intervals.half_width(change)
     columns = {
         "baseline": [runs[at] for at in first], "run": [runs[at] for at in second],
         "difference_a": of_one.mean(axis=0), "p_holm_a": adjusted[0],
         "difference_b": of_two.mean(axis=0), "p_holm_b": adjusted[1],
-        "change": mean, "ci_low": mean - half, "ci_high": mean + half, "p_holm": holm(t_test(change)),
+        "change": mean, "ci_low": mean - half, "ci_high": mean + half,
+        "p_holm": intervals.holm(intervals.t_test(change)),
     }  # fmt: skip
     same = {"judge_a": judges[0], "judge_b": judges[1], "measure": measure}
     pairs = _known(pl.DataFrame(columns), same)
-    by_one, by_two = (pl.col(name).fill_null(1) < ALPHA for name in ("p_holm_a", "p_holm_b"))
+    by_one, by_two = (pl.col(name).fill_null(1) < intervals.ALPHA for name in ("p_holm_a", "p_holm_b"))
     alike = pl.col("difference_a").sign() == pl.col("difference_b").sign()
     counted = pairs.select(  # pairs of runs by the judges under whom they differ significantly
         pairs=pl.len(),
@@ -53,10 +47,10 @@ def rankings_under(
         opposite=(by_one & by_two & ~alike).sum(),
         only_a=(by_one & ~by_two).sum(),
         only_b=(by_two & ~by_one).sum(),
-        changed=(pl.col("p_holm").fill_null(1) < ALPHA).sum(),
+        changed=(pl.col("p_holm").fill_null(1) < intervals.ALPHA).sum(),
     ).row(0, named=True)
-    orders = _orders(one.mean(axis=0), two.mean(axis=0), holm(tests.ravel()).reshape(tests.shape))
-    few = FEW_QUERIES if len(one) < MIN_QUERIES else None
+    orders = _orders(one.mean(axis=0), two.mean(axis=0), intervals.holm(tests.ravel()).reshape(tests.shape))
+    few = intervals.FEW_QUERIES if len(one) < intervals.MIN_QUERIES else None
     row = orders | counted | {"n_runs": len(runs), "n_queries": len(one), "caution": few}
     whole = _known(pl.DataFrame([row], infer_schema_length=None), same)
     return RANKINGS.canonical(whole), RANKING_PAIRS.canonical(pairs)
@@ -82,7 +76,7 @@ def _orders(one: Floats, two: Floats, p_values: Floats) -> dict[str, float]:
         rank[np.argsort(-means, kind="stable")] = np.arange(runs)
         of_both.append(1 / np.maximum(rank[first], rank[second]) / (runs - 1))
     weights = np.mean(of_both, axis=0)
-    known = (p_values < ALPHA).all(axis=0)  # false for NaN
+    known = (p_values < intervals.ALPHA).all(axis=0)  # false for NaN
     low, high = (np.where(known, agree, end) for end in (-1, 1))
     return {
         "tau": float(agree.sum() / np.sqrt(untied)) if untied else float("nan"),

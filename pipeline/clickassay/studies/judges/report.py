@@ -1,6 +1,7 @@
 """The report on judges: tables, pictures and sentences, as data."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from clickassay.findings.estimates import estimate
 from clickassay.report.charts.marks import IntervalHeads, interval_figure
 from clickassay.report.charts.vega import apart
 from clickassay.report.model import Figure, Section, StudyReport
+from clickassay.report.sections.judges import confusion_table
 from clickassay.report.tables import (
     Fields,
     ReportTable,
@@ -84,6 +86,9 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
         pair = "all judges" if row["judge_a"] == EVERY else pair
         return f"{pair}: {text}" if text else pair
 
+    def no_kappa(row: Fields) -> str:
+        return "undefined for equal mean grades" if row["by"] == "mean_grade" else ONE_GRADE
+
     counts = (field("Results", "n_results"), field("Queries", "n_queries"))
     point, low, high = ends("Value", "value", ONE_GRADE)
     tables = [
@@ -99,7 +104,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
             (
                 *under("Mean grade", *ends("Second less first", "mean_difference", "no result")),
                 *under("Mean grade", p_value("p", "p_adjusted")),
-                *under("Agreement", *ends("Quadratic kappa", "kappa_quadratic", _no_kappa,
+                *under("Agreement", *ends("Quadratic kappa", "kappa_quadratic", no_kappa,
                                           "kappa_quadratic_low", "kappa_quadratic_high")),
                 *counts,
             ),
@@ -140,7 +145,7 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
                     field("Clicks", "n_clicks"),
                     *under("Upper result clicked, if first for", share(a, "upper_a"), share(b, "upper_b")),
                     *ends("Difference", "difference", "no click"), p_value("p", "p_adjusted"),
-                    ShownColumn("Supported", _supported),
+                    ShownColumn("Supported", lambda row: visible(row["supported"] or "inconclusive")),
                 ),
                 group=group, **_JUDGES,
             ),
@@ -157,14 +162,6 @@ def judges_tables(found: JudgesCompared) -> dict[str, ReportTable]:
             ),
         ]  # fmt: skip
     return {one.name: one for one in tables}
-
-
-def _supported(row: Fields) -> str:
-    return "inconclusive" if row["supported"] is None else visible(row["supported"])
-
-
-def _no_kappa(row: Fields) -> str:
-    return "undefined for equal mean grades" if row["by"] == "mean_grade" else ONE_GRADE
 
 
 def _grouped_by(by: str) -> str:
@@ -191,19 +188,6 @@ def _grades_table(found: JudgesCompared) -> ReportTable:
     )
     title, heads = "How often each grade is given", tuple(map(visible, found.judges))
     return ReportTable("grades", title, "Grade", heads, rows, data=found.grades, **_JUDGES)
-
-
-def confusion_table(found: JudgesCompared) -> ReportTable:
-    """Return the counts of pairs of grades: the first judge's in rows, the second's in columns."""
-    frame = found.confusion
-    grades = sorted({*frame["grade_a"], *frame["grade_b"]})
-    rows = []
-    for (a, b, grade), own in frame.group_by("judge_a", "judge_b", "grade_a", maintain_order=True):
-        times = dict(own.select("grade_b", "rows").iter_rows())
-        group = f"{visible(a)} in rows, {visible(b)} in columns"
-        rows.append(Row(group, str(grade), tuple(times.get(one, 0) for one in grades)))
-    title, heads = "Which grade is given for which", tuple(map(str, grades))
-    return ReportTable("confusion", title, "Grade", heads, tuple(rows), data=frame, **_JUDGES)
 
 
 def agreement_figures(found: JudgesCompared) -> tuple[Figure, ...]:
@@ -244,7 +228,9 @@ def bias_figures(found: JudgesCompared) -> tuple[Figure, ...]:
 
 def build_judges_report(found: JudgesCompared, at_least: float | None, *, command: str) -> StudyReport:
     """Turn the numbers into sentences, tables and pictures, without writing anything."""
-    tables, confusion = judges_tables(found), confusion_table(found)
+    tables = judges_tables(found)
+    confusion = confusion_table(found.confusion, "Which grade is given for which", str)
+    confusion = replace(confusion, explained=False)
     reading = (CHANCE, overlap_sentence(found), *repeated_sentences(found), *other_scales(found))
     sections = [
         Section(

@@ -42,26 +42,18 @@ class WeightedEstimate:
     cautions: tuple[str, ...]  # Sentences on why the interval may be unreliable; none in most cases.
 
 
-def estimate(
-    values: Floats, ratios: Floats, *, confidence_level: float = 0.95, known: float = 0.0
-) -> WeightedEstimate:
+def estimate(values: Floats, ratios: Floats, *, known: float = 0.0) -> WeightedEstimate:
     """Estimate the mean over the pool from draws with replacement.
 
     `values` (n,) are L or L1 - L2 of each draw by its labels, `ratios` (n,) its p / q. The error is that of
-    the jackknife for a ratio; the interval is Student's t with `effective_draws` - 1 degrees of freedom, at
+    the jackknife for a ratio; the 95% CI is Student's t with `effective_draws` - 1 degrees of freedom, at
     least 1. `known` is added: a mean over the pool that the values are differences from.
     benchmarks/promises/labelling/honest.py measures how often it holds the true value. Raises ActiveError for
-    fewer than two draws, values or ratios that are no numbers, values that are all the same, one draw that
-    has all the weight, or a confidence level that is not between 0 and 1.
+    fewer than two draws, ratios that are no numbers, values that are all the same, or one draw that has all
+    the weight.
     """
-    if not 0 < confidence_level < 1:
-        raise ActiveError(f"a confidence level of {confidence_level:g}: give one between 0 and 1")
-    if len(values) != len(ratios):
-        raise ActiveError(f"{len(values)} values have {len(ratios)} ratios: give one for each draw")
     if len(values) < 2:
         raise ActiveError(f"labelled draws: {len(values)}. An estimate needs two: raise the budget")
-    if not np.isfinite(values).all():
-        raise ActiveError("a draw has no value: label every listed document of its query, or drop it")
     if not (np.isfinite(ratios) & (ratios > 0)).all():
         raise ActiveError("a ratio p / q is not above 0: give that of the distribution that was drawn from")
     if (values == values[0]).all():
@@ -76,7 +68,7 @@ def estimate(
     moves = share * (values - rest) / (1 - share)
     error = float(np.sqrt((1 - 1 / len(share)) * (moves @ moves)))
     freedom = max(effective_draws - 1, 1.0)
-    reach = float(stdtrit(freedom, (1 + confidence_level) / 2)) * error
+    reach = float(stdtrit(freedom, 0.975)) * error
     cautions = []
     if effective_draws < MIN_EFFECTIVE_DRAWS:
         few = f"{effective_draws:.1f}, fewer than {MIN_EFFECTIVE_DRAWS}"

@@ -53,19 +53,13 @@ class PoolSources:
     frequencies: Path | None = None
 
 
-@dataclass(frozen=True)
-class LabellingInputs:
-    """A pool with the names of its documents."""
-
-    pool: Pool  # The pool, rankings cut to the depth.
-    # Rows (query, url, rank_1 and, with two rankings, rank_2) in the order of the pool; null = not listed.
-    documents: pl.DataFrame
-    notes: tuple[str, ...]  # Sentences for the user about the inputs.
-
-
-def read_pool(sources: PoolSources, settings: Settings, *, depth: int | None) -> LabellingInputs:
+def read_pool(
+    sources: PoolSources, settings: Settings, *, depth: int | None
+) -> tuple[Pool, pl.DataFrame, tuple[str, ...]]:
     """Read rankings with the grade probabilities, costs and frequencies of their documents and queries.
 
+    Returns the pool, rankings cut to the depth; rows (query, url, rank_1 and, with two rankings, rank_2) in
+    its order, null = not listed; sentences for the user about the inputs.
     Raises ActiveError if the files do not fit each other; InputError, JudgmentError if a file cannot be read,
     or a grade is off the scale.
     """
@@ -87,7 +81,7 @@ def read_pool(sources: PoolSources, settings: Settings, *, depth: int | None) ->
         weights=_weights(sources, queries),
     )
     notes = chain(*(contradictions for _, contradictions in read), _notes(documents) if others else ())
-    return LabellingInputs(pool, documents, tuple(notes))
+    return pool, documents, tuple(notes)
 
 
 def _ranking(path: Path, number: int, depth: int | None) -> tuple[pl.DataFrame, tuple[str, ...]]:

@@ -14,16 +14,20 @@ BATCH_SIZE = 1 << 16
 
 
 @dataclass(frozen=True)
-class GainMoments:
-    """Mean and variance of the gain l(y) of each document, by its grade probabilities."""
+class Moments:
+    """Mean and variance by a model of grades: of gains l of documents, or of performance L of queries."""
 
-    mean: Floats  # (D,) E l.
-    variance: Floats  # (D,) Var l.
+    mean: Floats  # (D,) E l, or (m,) E[L|x].
+    variance: Floats  # (D,) Var l, or (m,) Var[L|x].
 
     @property
-    def with_padding(self) -> "GainMoments":
-        """The pool with one more document, number D, of gain 0: it pads lists."""
-        return GainMoments(np.append(self.mean, 0.0), np.append(self.variance, 0.0))
+    def second(self) -> Floats:
+        """(m,) E[L^2|x]."""
+        return self.around(0.0)
+
+    def around(self, value: float) -> Floats:
+        """Return (m,) E[(L - value)^2|x], without the cancellation of E[L^2] - 2 R E[L] + R^2."""
+        return np.asarray(self.variance + (self.mean - value) ** 2)
 
 
 def shared_tops(one: RankedDocuments, other: RankedDocuments) -> Integers:
@@ -36,10 +40,10 @@ def shared_tops(one: RankedDocuments, other: RankedDocuments) -> Integers:
     return same
 
 
-def mean_product(one: RankedDocuments, other: RankedDocuments, gains: GainMoments) -> Floats:
+def mean_product(one: RankedDocuments, other: RankedDocuments, gains: Moments) -> Floats:
     """Return (m,) E[L1 L2] of ERR; O(|r1| |r2|) for each query, and memory for a batch of them.
 
-    Of `gains`, the last document is that of `with_padding`, which may be in both lists at many ranks.
+    Of `gains`, the last document has gain 0: it pads lists, and may be in both at many ranks.
 
     The sum over ranks i of the first list and j of the second of t(i, j) / (i j), where S(i, j) is the
     product over documents before i or before j of E[(1 - l)^2] if before both, else E[1 - l], and
@@ -58,7 +62,7 @@ def mean_product(one: RankedDocuments, other: RankedDocuments, gains: GainMoment
     return products
 
 
-def _products(first: Integers, second: Integers, position: Integers, gains: GainMoments) -> Floats:
+def _products(first: Integers, second: Integers, position: Integers, gains: Moments) -> Floats:
     """Return E[L1 L2] of some queries, one rank of the first list after the other.
 
     Lists are padded, rank x query for the first ranking, query x rank for the second; padding has gain 0, and
@@ -119,23 +123,6 @@ ROUNDING = 1e-13
 """Relative size below which a difference of second moments counts as 0: it is rounding."""
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Moments of performance, or of a difference in performance, by a model of grades."""
-
-    mean: Floats  # (m,) E[L|x].
-    variance: Floats  # (m,) Var[L|x].
-
-    @property
-    def second(self) -> Floats:
-        """(m,) E[L^2|x]."""
-        return self.around(0.0)
-
-    def around(self, value: float) -> Floats:
-        """Return (m,) E[(L - value)^2|x], without the cancellation of E[L^2] - 2 R E[L] + R^2."""
-        return np.asarray(self.variance + (self.mean - value) ** 2)
-
-
 def measure_moments(pool: Pool, measure: str) -> Moments:
     """Return the moments of the target of a pool: performance of one ranking, or the difference of two."""
     if len(pool.rankings) == 1:
@@ -176,7 +163,7 @@ def performance(pool: Pool, ranking: RankedDocuments, grades: Integers, measure:
     if len(grades) and not (grades.min() >= -1 and grades.max() <= highest):
         raise ActiveError(f"a grade is off the scale 0..{highest}: give -1 to what has no label")
     gain = np.append(_gains(pool, measure), np.nan)[grades]  # -1 takes the last: NaN spreads to its query
-    return _moments(ranking, GainMoments(gain, np.zeros_like(gain)), measure).mean
+    return _moments(ranking, Moments(gain, np.zeros_like(gain)), measure).mean
 
 
 def _gains(pool: Pool, measure: str) -> Floats:
@@ -187,23 +174,23 @@ def _gains(pool: Pool, measure: str) -> Floats:
     return np.asarray(gains / (gains[-1] + 1) if measure == "ERR" else gains)
 
 
-def _gain_moments(pool: Pool, measure: str) -> GainMoments:
+def _gain_moments(pool: Pool, measure: str) -> Moments:
     gains = _gains(pool, measure)
     mean = pool.probabilities @ gains
     variance = np.zeros_like(mean)
     for gain, probability in zip(gains, pool.probabilities.T, strict=True):
         variance += probability * (gain - mean) ** 2
-    return GainMoments(mean, variance)
+    return Moments(mean, variance)
 
 
-def _moments(ranking: RankedDocuments, gains: GainMoments, measure: str) -> Moments:
+def _moments(ranking: RankedDocuments, gains: Moments, measure: str) -> Moments:
     if measure == "ERR":
         return _err_moments(ranking, gains)
     lists = len(ranking.offsets) - 1
     return _discounted(ranking.documents, _discounts(ranking), ranking.queries, gains, lists)
 
 
-def _err_moments(ranking: RankedDocuments, gains: GainMoments) -> Moments:
+def _err_moments(ranking: RankedDocuments, gains: Moments) -> Moments:
     """Return the moments of ERR from the last rank up, each rank of all lists that reach it at once.
 
     V_i = l_i / i + (1 - l_i) V_i+1 = V_i+1 + l_i (1/i - V_i+1), with l_i independent of V_i+1. So
@@ -228,23 +215,22 @@ def _discounts(ranking: RankedDocuments) -> Floats:
     return np.asarray(1 / np.log2(ranking.ranks + 1))
 
 
-def _discounted(
-    documents: Integers, discounts: Floats, queries: Integers, gains: GainMoments, m: int
-) -> Moments:
+def _discounted(documents: Integers, discounts: Floats, queries: Integers, gains: Moments, m: int) -> Moments:
     """Return the moments of sums of discounted gains, which are independent."""
     mean = np.bincount(queries, gains.mean[documents] * discounts, m)
     variance = np.bincount(queries, gains.variance[documents] * discounts**2, m)
     return Moments(mean.astype(np.float64), variance.astype(np.float64))
 
 
-def _err_difference(pool: Pool, gains: GainMoments) -> Moments:
+def _err_difference(pool: Pool, gains: Moments) -> Moments:
     """Return the moments of the difference in ERR of two rankings, from where their lists begin to differ.
 
     With P the product of 1 - l over the top that both share, which is independent of the rest, the
     difference is P times that of the rest, and its variance E[P^2] Var rest + Var P (E rest)^2. That of the
     rest is Var L1 + Var L2 - 2 Cov(L1, L2).
     """
-    same, padded = shared_tops(*pool.rankings), gains.with_padding
+    same = shared_tops(*pool.rankings)
+    padded = Moments(np.append(gains.mean, 0.0), np.append(gains.variance, 0.0))
     one, other = (
         RankedDocuments(
             np.where(ranking.ranks <= same[ranking.queries], len(pool.probabilities), ranking.documents),

@@ -10,15 +10,9 @@ from clickassay.core.errors import ActiveError
 from clickassay.core.progress import Event, Progress, silent
 from clickassay.core.records import Floats, Integers
 from clickassay.core.settings import Settings
+from clickassay.studies.labelling import plan_folder
 from clickassay.studies.labelling.inputs import PoolSources, read_pool
 from clickassay.studies.labelling.moments import measure_moments
-from clickassay.studies.labelling.plan_folder import (
-    PLAN_DOCUMENTS,
-    PLAN_DRAWS,
-    PLAN_QUERIES,
-    LabelPlan,
-    PlanOptions,
-)
 from clickassay.studies.labelling.sampling import (
     CORRECTED,
     check_budget,
@@ -41,9 +35,6 @@ class Draws:
     # (n,) whether a draw is the first of its query: its labels are bought, later ones look them up.
     paid: NDArray[np.bool_]
     spent: float  # What the paid ones cost together; never above the budget.
-    # Whether every query with q above 0 is paid. If q is above 0 wherever p is, the mean over the pool is
-    # then known without sampling.
-    complete: bool
 
 
 def draw(
@@ -80,52 +71,47 @@ def draw(
         queries.append(block)
         paid.append(first)
         ended = upto < BLOCK or most == 0 or waiting == 0
-    return Draws(np.concatenate(queries), np.concatenate(paid), spent, complete=waiting == 0)
+    return Draws(np.concatenate(queries), np.concatenate(paid), spent)
 
 
 _NO_SPREAD = "All queries have the same expected value, so they are drawn by traffic."
 
 
 def make_plan(
-    sources: PoolSources, options: PlanOptions, settings: Settings, progress: Progress = silent
-) -> LabelPlan:
+    sources: PoolSources, options: plan_folder.PlanOptions, settings: Settings, progress: Progress = silent
+) -> plan_folder.LabelPlan:
     """Read the inputs of a plan, and draw queries; ActiveError if they do not fit, or nothing is paid."""
     if options.variant == CORRECTED and sources.relevance is None:
         raise ActiveError("variant corrected: labels correct a model's grades; give these with --relevance")
     progress(Event("reading rankings"))
-    inputs = read_pool(sources, settings, depth=options.depth)
+    pool, documents, notes = read_pool(sources, settings, depth=options.depth)
     progress(Event("weighing queries"))
-    moments = measure_moments(inputs.pool, options.measure)
+    moments = measure_moments(pool, options.measure)
     sampling = sampling_distribution(
-        inputs.pool,
-        options.measure,
-        options.variant,
-        defensive_share=options.defensive_share,
-        moments=moments,
+        pool, options.measure, options.variant, defensive_share=options.defensive_share, moments=moments
     )
-    expected = expected_error(inputs.pool, moments, sampling.q, options.budget, options.variant)
-    sizes = np.diff(inputs.pool.offsets)
-    queries = PLAN_QUERIES.canonical(
+    expected = expected_error(pool, moments, sampling.q, options.budget, options.variant)
+    queries = plan_folder.PLAN_QUERIES.canonical(
         pl.DataFrame(
             {
-                "query": inputs.pool.queries, "weight": inputs.pool.weights, "draw_probability": sampling.q,
-                "cost": inputs.pool.costs, "documents": sizes, "expected": moments.mean,
+                "query": pool.queries, "weight": pool.weights, "draw_probability": sampling.q,
+                "cost": pool.costs, "documents": np.diff(pool.offsets), "expected": moments.mean,
                 "spread": sampling.spreads,
             }
         )
     )  # fmt: skip
-    documents = inputs.documents
     if "rank_2" not in documents.columns:
         documents = documents.with_columns(rank_2=pl.lit(None, pl.Int32))
     finite = {name: value for name, value in asdict(expected).items() if np.isfinite(value)}
-    plan = LabelPlan(
-        queries, PLAN_DOCUMENTS.canonical(documents), PLAN_DRAWS.empty(), options, settings.max_grade, finite,
-        0.0, (*inputs.notes, *((_NO_SPREAD,) if sampling.no_spread else ())),
+    plan = plan_folder.LabelPlan(
+        queries, plan_folder.PLAN_DOCUMENTS.canonical(documents), plan_folder.PLAN_DRAWS.empty(), options,
+        settings.max_grade, finite,
+        0.0, (*notes, *((_NO_SPREAD,) if sampling.no_spread else ())),
     )  # fmt: skip
-    return _with_draws(plan, inputs.pool.costs, sampling.q)
+    return _with_draws(plan, pool.costs, sampling.q)
 
 
-def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
+def _with_draws(plan: plan_folder.LabelPlan, costs: Floats, q: Floats) -> plan_folder.LabelPlan:
     drawn = draw(costs, q, plan.options.budget, np.random.default_rng(plan.options.seed))
     if not len(drawn.queries):
         raise ActiveError(
@@ -133,7 +119,7 @@ def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
             f"cheapest {costs[q > 0].min():g}; raise --budget"
         )
     rows = plan.queries[drawn.queries]
-    draws = PLAN_DRAWS.canonical(
+    draws = plan_folder.PLAN_DRAWS.canonical(
         rows.select(
             pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("draw"),
             "query",
@@ -144,7 +130,7 @@ def _with_draws(plan: LabelPlan, costs: Floats, q: Floats) -> LabelPlan:
     return replace(plan, draws=draws, spent=drawn.spent)
 
 
-def extend_plan(plan: LabelPlan, budget: float) -> LabelPlan:
+def extend_plan(plan: plan_folder.LabelPlan, budget: float) -> plan_folder.LabelPlan:
     """Continue a plan with a larger budget (else ActiveError): its draws stay first, none is paid twice."""
     if budget <= plan.options.budget:
         raise ActiveError(

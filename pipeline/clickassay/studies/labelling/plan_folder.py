@@ -198,20 +198,13 @@ def read_plan(folder: Path) -> LabelPlan:
 # ---- what a run proposes to judge ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class JudgmentProposal:
-    """Results to judge for a run, first the results that add most for their cost."""
-
-    # Rows of `contracts.judgments.NEXT_JUDGMENTS` that the budget pays for, in their order.
-    queries: pl.DataFrame
-    to_label: pl.DataFrame  # Their results, in the form of `TO_LABEL`.
-
-
 def propose_judgments(
     run: Path, goal: str, budget: float, wanted: SampleChoice = ANY_SAMPLE
-) -> JudgmentProposal:
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take results that a run proposes to judge for ``coverage`` or ``interval``, as many as labels are paid.
 
+    Returns rows of `contracts.judgments.NEXT_JUDGMENTS`, those that add most for their cost first, and their
+    results in the form of `TO_LABEL`.
     Raises ActiveError if there is none for the goal, or even the first query is too much; ReportError if
     there is no such run, or it is broken.
     """
@@ -231,12 +224,14 @@ def propose_judgments(
         )
     sheet = paid.select("query", pl.col("urls").alias("url")).explode("url")
     numbered = sheet.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("number"))
-    return JudgmentProposal(paid, TO_LABEL.canonical(numbered))
+    return paid, TO_LABEL.canonical(numbered)
 
 
-def write_proposal(proposal: JudgmentProposal, out: Path, info: Mapping[str, object], *, force: bool) -> None:
+def write_proposal(
+    queries: pl.DataFrame, to_label: pl.DataFrame, out: Path, info: Mapping[str, object], *, force: bool
+) -> None:
     """Write a proposal and its sheet into a folder, whole or not at all."""
     with published_folder(out, force=force) as folder, writing_tables():
-        write_table(proposal.queries, folder / "next_judgments.parquet")
-        write_sheet(proposal.to_label, folder)
+        write_table(queries, folder / "next_judgments.parquet")
+        write_sheet(to_label, folder)
         write_json(folder / SETTINGS_FILE, info)

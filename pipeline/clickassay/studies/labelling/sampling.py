@@ -1,7 +1,7 @@
 """Sampling distributions of queries: Derivation 1 and variants (Sawade et al. 2012)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 from types import MappingProxyType
 
@@ -25,9 +25,6 @@ VARIANTS: Mapping[str, str] = MappingProxyType(
 
 CORRECTED = "corrected"
 """The variant whose estimate is the model's mean over all queries, corrected by labels."""
-
-OF_THE_PAPER = tuple(name for name in VARIANTS if name != CORRECTED)
-"""The variants of Sawade et al. (2012)."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,8 @@ def sampling_distribution(
     if not 0 <= defensive_share <= 1:
         raise ActiveError(f"a defensive share of {defensive_share:g}: give a number from 0 to 1")
     if variant == "uniform relevance":
-        moments = measure_moments(pool.uninformed(), measure)
+        alike = np.full(pool.probabilities.shape, 1 / pool.probabilities.shape[1])
+        moments = measure_moments(replace(pool, probabilities=alike), measure)
     spreads = _spreads(pool, moments or measure_moments(pool, measure), variant)
     # by how much a variant draws each query more often than p, up to a constant
     rates = {"passive": np.ones_like(spreads), "uniform cost": spreads}

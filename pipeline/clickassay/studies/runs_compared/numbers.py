@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -64,19 +65,13 @@ _Groups = Sequence[Sequence[QueryGroups]]
 _VALUES = {"within": "correlation", "correlations": "correlation", "differences": "exact"}
 _AGREE = 1e-9  # a correlation computed again from the configurations is the one that the run states
 _KEY_TYPES = {"market": pl.String, "depth": pl.Int32, "judge": pl.String}
-_OVERLAP = pl.Schema(
-    {
-        **_KEY_TYPES,
-        **{f"{what}_{run}": pl.Int64 for what in ("queries", "configurations") for run in ("a", "b", "both")},
-    }
-)
+_COUNTED = [f"{what}_{run}" for what in ("queries", "configurations") for run in ("a", "b", "both")]
+_OVERLAP = pl.Schema({**_KEY_TYPES, **dict.fromkeys(_COUNTED, pl.Int64)})
 _AGAIN = pl.Schema(
     {
-        **{"table": pl.String, **_KEY_TYPES, "split": pl.String, "class": pl.String},
-        **{"click_metric": pl.String, "editorial_metric": pl.String},
+        **{name: _KEY_TYPES.get(name, pl.String) for name in PLACE},
         **dict.fromkeys(("again_a", "again_b", "low", "high", "p"), pl.Float64),
-        "paired_caution": pl.String,
-        "folds": pl.Int64,
+        **{"paired_caution": pl.String, "folds": pl.Int64},
     }
 )
 
@@ -211,7 +206,8 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
     are_same = of_a == of_b or (of_a % USER_FOLDS == 0 and of_b % USER_FOLDS == 0)
     users = common if are_same else ()
     rated_by_both = runs[0].settings.ratings & runs[1].settings.ratings
-    for (depth, judge), alike in groupby(sorted(keys, key=_depth_and_judge), _depth_and_judge):
+    by_depth = attrgetter("depth", "judge")
+    for (depth, judge), alike in groupby(sorted(keys, key=by_depth), by_depth):
         # of one depth and judge in memory at a time
         markets = [_by_market(run, depth, judge) for run in runs]
         known: dict[Any, _Groups] = {}
@@ -238,10 +234,6 @@ def _left_out(runs: tuple[Run, Run], joined: pl.DataFrame) -> tuple[pl.DataFrame
                 ]
                 tested.extend(_within_again(key, rated, own, users, known))
     return pl.concat(overlaps).sort(SAMPLE_COLUMNS), pl.concat(tested)
-
-
-def _depth_and_judge(key: SampleKey) -> tuple[int, str]:
-    return key.depth, key.judge
 
 
 def _by_market(run: Run, depth: int, judge: str) -> dict[str, Sample]:

@@ -34,26 +34,10 @@ from clickassay.report.tables import (
     shown_table,
 )
 from clickassay.report.writers.page import downloads, html_page, markdown_page, write_table_files, write_text
+from clickassay.studies.runs_compared import numbers as compared
+from clickassay.studies.runs_compared import words
 from clickassay.studies.runs_compared.compare import RunComparison
-from clickassay.studies.runs_compared.numbers import (
-    BEYOND,
-    BY_CLASS,
-    CLOSED_FORMS,
-    INTERVALS,
-    MEANS_OF_CLICKS,
-    MEANS_OF_METRICS,
-    WEIGHTED,
-    WITHIN_QUERIES,
-)
 from clickassay.studies.runs_compared.read import SAME
-from clickassay.studies.runs_compared.words import (
-    clearest,
-    sentences,
-    status_words,
-    things,
-    title_and_lead,
-    uneven_words,
-)
 
 HOME = "clickassay.studies.runs_compared"
 """The package that has the templates."""
@@ -118,11 +102,9 @@ def build_comparison(comparison: RunComparison, command: str) -> ComparisonRepor
         (f"Run {letter}: {name}", visible(folder, limit=400))
         for letter, name, folder in zip("AB", comparison.names, folders, strict=True)
     )
-    title, lead = title_and_lead(comparison)
-    return ComparisonReport(
-        title, lead, samples, runs,
-        tuple(sentences(comparison)), sections, visible(command, limit=10_000),
-    )  # fmt: skip
+    title, lead = words.title_and_lead(comparison)
+    told, typed = tuple(words.sentences(comparison)), visible(command, limit=10_000)
+    return ComparisonReport(title, lead, samples, runs, told, sections, typed)
 
 
 def comparison_html(report: ComparisonReport) -> str:
@@ -183,10 +165,12 @@ def asked_section(comparison: RunComparison) -> Section:
         for row in comparison.overlap.iter_rows(named=True)
     )
     reading = (
-        f"{capital(things(differ))} changed." if differ else "Inputs, settings and versions are the same.",
+        f"{capital(words.things(differ))} changed."
+        if differ
+        else "Inputs, settings and versions are the same.",
         *([f"Inputs that are the same: {listed(same)}."] if same and differ else []),
         *(["Queries, configurations, sessions and coverage are the same."] if resized.is_empty() else []),
-        *filter(None, [uneven_words(comparison.sizes, comparison.names)]),
+        *filter(None, [words.uneven_words(comparison.sizes, comparison.names)]),
         *overlap,
     )
     entries = tuple(
@@ -233,7 +217,9 @@ def _resized(row: Fields) -> Cell:
 
 def means_section(numbers: pl.DataFrame, key: SampleKey) -> Section:
     """Return the means of metrics and of click metrics."""
-    metrics, clicks = (numbers.filter(family=family) for family in (MEANS_OF_METRICS, MEANS_OF_CLICKS))
+    metrics, clicks = (
+        numbers.filter(family=family) for family in (compared.MEANS_OF_METRICS, compared.MEANS_OF_CLICKS)
+    )
     both = pl.concat([metrics, clicks])
     others = [
         name
@@ -255,7 +241,7 @@ def means_section(numbers: pl.DataFrame, key: SampleKey) -> Section:
 
 def within_section(numbers: pl.DataFrame, key: SampleKey, click: str) -> Section:
     """Return the correlations within queries, with a picture of all markets together."""
-    rows = numbers.filter(family=WITHIN_QUERIES)
+    rows = numbers.filter(family=compared.WITHIN_QUERIES)
     together = replace(key, market=EVERY)
     shown = together if together.rows(rows).height else key
     reading = (
@@ -275,9 +261,9 @@ def correlations_section(numbers: pl.DataFrame, key: SampleKey, click: str) -> S
         "A correlation says how well a metric predicts clicks. It can fall while both rise.",
         f"The picture shows those with {visible(click)}; the table has all.",
     )
-    weighted = numbers.filter(family=WEIGHTED)
+    weighted = numbers.filter(family=compared.WEIGHTED)
     tables = [numbers_table("correlations", "Weighted correlations", weighted)]
-    by_class = numbers.filter(family=BY_CLASS)
+    by_class = numbers.filter(family=compared.BY_CLASS)
     if by_class.height:
         tables.append(numbers_table("correlations_by_class", "Correlations by class of queries", by_class))
     drawn = _changes(key.rows(weighted).filter(click_metric=click), "editorial_metric")
@@ -289,7 +275,7 @@ def correlations_section(numbers: pl.DataFrame, key: SampleKey, click: str) -> S
 
 def closed_forms_section(numbers: pl.DataFrame) -> Section:
     """Return the closed forms of the virtual rankers."""
-    rows = numbers.filter(family=CLOSED_FORMS)
+    rows = numbers.filter(family=compared.CLOSED_FORMS)
     reading = "Correlation of differences between two rankings: would a metric choose the better one?"
     tables = [numbers_table("closed_forms", "Closed form of the virtual rankers", rows)]
     return _section("rankers", "Differences between two rankings", (reading,), tables)
@@ -312,9 +298,9 @@ def _section(
 
 
 def _beyond(table: ReportTable) -> ReportTable:
-    kept = pl.DataFrame() if table.data is None else table.data.filter(status=BEYOND)
+    kept = pl.DataFrame() if table.data is None else table.data.filter(status=compared.BEYOND)
     title = f"{table.title}: significant changes, clearest first"
-    shown = numbers_table(f"{table.name}_beyond", title, clearest(kept))
+    shown = numbers_table(f"{table.name}_beyond", title, words.clearest(kept))
     return replace(shown, data=kept, most=MOST_IN_VIEW)
 
 
@@ -338,7 +324,8 @@ def numbers_table(name: str, title: str, rows: pl.DataFrame) -> ReportTable:
         return None if row["p_adjusted"] is None else p_cell(row["p_adjusted"])
 
     def verdict(row: Fields) -> str:
-        return f"{status_words(row)}{' (from intervals)' if row['tested_by'] == INTERVALS else ''}"
+        by = " (from intervals)" if row["tested_by"] == compared.INTERVALS else ""
+        return f"{words.status_words(row)}{by}"
 
     return shown_table(
         name, title, rows, ShownColumn("Number", metrics),
@@ -432,7 +419,7 @@ def _changes(rows: pl.DataFrame, column: str) -> list[ChangedNumber]:
     changes = []
     for row in rows.drop_nulls(["a", "b"]).iter_rows(named=True):
         change = Estimate(row["change"], row["ci_low"], row["ci_high"])
-        is_beyond, status = row["status"] == BEYOND, status_words(row)
+        is_beyond, status = row["status"] == compared.BEYOND, words.status_words(row)
         changes.append(ChangedNumber(visible(row[column]), row["a"], row["b"], change, is_beyond, status))
     return changes
 

@@ -10,34 +10,14 @@ from clickassay.core.contracts.columns import EVERY
 from clickassay.core.records import SAMPLE_COLUMNS, SampleKey
 from clickassay.core.text.words import capital, count, listed, plural, visible
 from clickassay.report.verdict.sentences import spoken
+from clickassay.studies.runs_compared import numbers as compared
 from clickassay.studies.runs_compared import read
 from clickassay.studies.runs_compared.compare import UNEVEN, RunComparison
-from clickassay.studies.runs_compared.numbers import (
-    BEYOND,
-    BY_CLASS,
-    CLOSED_FORMS,
-    FEW_FOLDS,
-    INTERVALS,
-    MEANS,
-    MEANS_OF_CLICKS,
-    MEANS_OF_METRICS,
-    NO_ROW,
-    NO_VALUE,
-    PLACE,
-    WEIGHTED,
-    WITHIN,
-    WITHIN_QUERIES,
-)
 
 MOST_NAMED = 3
 """Metrics that a title names one by one."""
 
 _KINDS = (read.INPUT, read.SETTING, read.VERSION, read.OTHER)
-
-
-def headline(diff: RunComparison) -> str:
-    """Return what changed in sentences: means of metrics and of clicks first, then correlations."""
-    return " ".join(sentences(diff))
 
 
 _DECISIONS = {
@@ -79,17 +59,17 @@ def decision_sentence(diff: RunComparison) -> str:
 
 def significant_changes(diff: RunComparison) -> tuple[str, str]:
     """Return what changed significantly, without a full stop, and a sentence on what did not."""
-    compared = diff.numbers.filter(pl.col("change").is_not_null())
+    known = diff.numbers.filter(pl.col("change").is_not_null())
     changed, rest = [], []
     for subject, families in _SUBJECTS.items():
-        rows = compared.filter(pl.col("family").is_in(families))
-        beyond = rows.filter(status=BEYOND)
+        rows = known.filter(pl.col("family").is_in(families))
+        beyond = rows.filter(status=compared.BEYOND)
         sides = [word for word, part in _sides(beyond) if part.height]
         if sides:
             names = beyond.select(pl.coalesce("editorial_metric", "click_metric")).to_series().unique().sort()
             named = subject
             if len(names) <= MOST_NAMED:
-                of = "" if beyond["table"][0] == MEANS else f"{subject} of "
+                of = "" if beyond["table"][0] == compared.MEANS else f"{subject} of "
                 named = f"{of}{listed(map(visible, names))}"
             changed.append(f"{named} {' and '.join(sides)}")
         elif rows.height:
@@ -101,9 +81,9 @@ def significant_changes(diff: RunComparison) -> tuple[str, str]:
 
 
 _SUBJECTS = {
-    "metrics": [MEANS_OF_METRICS],
-    "clicks": [MEANS_OF_CLICKS],
-    "correlations": [WITHIN_QUERIES, WEIGHTED, CLOSED_FORMS, BY_CLASS],
+    "metrics": [compared.MEANS_OF_METRICS],
+    "clicks": [compared.MEANS_OF_CLICKS],
+    "correlations": [compared.WITHIN_QUERIES, compared.WEIGHTED, compared.CLOSED_FORMS, compared.BY_CLASS],
 }
 """Families of numbers by what they are about."""
 
@@ -114,7 +94,7 @@ def _sides(rows: pl.DataFrame) -> tuple[tuple[str, pl.DataFrame], ...]:
 
 def sentences(diff: RunComparison) -> Iterator[str]:
     """Yield what changed: a sentence for each family of numbers, and one on inputs and settings."""
-    numbers = diff.numbers.filter(pl.col("status") != NO_VALUE)
+    numbers = diff.numbers.filter(pl.col("status") != compared.NO_VALUE)
     entries = [entry for entry in diff.entries if entry.status != read.SAME]
     counts = [numbers.filter(status=status).height for status in (read.ONLY_A, read.ONLY_B)]
     alone = "".join(
@@ -134,7 +114,7 @@ def sentences(diff: RunComparison) -> Iterator[str]:
             shared = numbers.filter(pl.col("change").is_not_null(), family=family)
             own = moved.filter(family=family)
             if own.height:
-                beyond = own.filter(status=BEYOND)
+                beyond = own.filter(status=compared.BEYOND)
                 sides = [f"{count(part.height)} {word}" for word, part in _sides(beyond) if part.height]
                 if sides:
                     words = change_words(clearest(beyond).row(0, named=True))
@@ -159,12 +139,12 @@ def clearest(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 _NOUNS = {
-    MEANS_OF_METRICS: "means of offline metrics",
-    MEANS_OF_CLICKS: "means of click metrics",
-    WITHIN_QUERIES: "correlations within queries",
-    WEIGHTED: "weighted correlations",
-    CLOSED_FORMS: "correlations of differences",
-    BY_CLASS: "correlations by class",
+    compared.MEANS_OF_METRICS: "means of offline metrics",
+    compared.MEANS_OF_CLICKS: "means of click metrics",
+    compared.WITHIN_QUERIES: "correlations within queries",
+    compared.WEIGHTED: "weighted correlations",
+    compared.CLOSED_FORMS: "correlations of differences",
+    compared.BY_CLASS: "correlations by class",
 }
 """What the numbers of each of `FAMILIES` are called."""
 
@@ -218,7 +198,9 @@ def things(pairs: Sequence[read.RecordedPair]) -> str:
 
 def status_words(row: Mapping[str, Any]) -> str:
     """Return the status of a change as readers call it."""
-    return {BEYOND: "significant", WITHIN: "not significant"}.get(row["status"], str(row["status"]))
+    return {compared.BEYOND: "significant", compared.WITHIN: "not significant"}.get(
+        row["status"], str(row["status"])
+    )
 
 
 def change_words(row: Mapping[str, Any]) -> str:
@@ -233,8 +215,8 @@ def change_words(row: Mapping[str, Any]) -> str:
     span = f" [{ends[0]:.3g}, {ends[1]:.3g}]" if len(ends) == 2 else ""
     rose = "rose" if side > 0 else "fell"
     p = "" if row["p_adjusted"] is None else f" (adjusted p {row['p_adjusted']:.2g})"
-    alone = ", tested from intervals alone" if row["tested_by"] == INTERVALS else ""
-    few = f" ({FEW_FOLDS})" if FEW_FOLDS in (row["caution"] or "") else ""
+    alone = ", tested from intervals alone" if row["tested_by"] == compared.INTERVALS else ""
+    few = f" ({compared.FEW_FOLDS})" if compared.FEW_FOLDS in (row["caution"] or "") else ""
     way = f"{rose} from {row['a']:.3g} to {row['b']:.3g}, by {abs(row['change']):.3g}{span}"
     return f"{place_words(row)} {way}, {status_words(row)}{p}{alone}{few}"
 
@@ -243,7 +225,7 @@ def place_words(row: Mapping[str, Any]) -> str:
     """Describe which number a row is; a market, judge or class that is ``all`` is left out."""
     of_class = [f"{row['split']} {row['class']}"] if row["split"] != EVERY else []
     where = ", ".join([SampleKey.of(row).label, *of_class])
-    if row["table"] == MEANS:
+    if row["table"] == compared.MEANS:
         return f"mean {row['editorial_metric'] or row['click_metric']} ({where})"
     what = _KINDS_OF_CORRELATION[row["table"]]
     return f"the {what} of {row['editorial_metric']} with {row['click_metric']} ({where})"
@@ -263,7 +245,7 @@ def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A
     if rows.is_empty():
         return None
     parts = []
-    for name in PLACE[1:]:  # every column that a table has
+    for name in compared.PLACE[1:]:  # every column that a table has
         values = [value for value in rows[name].drop_nulls().unique().sort() if value not in others[name]]
         if values and (others.height or rows[name].n_unique() == 1):
             called = name.replace("editorial", "offline").replace("_", " ")
@@ -275,4 +257,4 @@ def alone_words(numbers: pl.DataFrame, status: str, names: tuple[str, str] = ("A
 
 def not_computed(status: str) -> pl.Expr:
     """Return the condition for rows of `RunComparison.numbers` that the other run does not have at all."""
-    return (pl.col("status") == status) & pl.col("reason").eq_missing(NO_ROW)
+    return (pl.col("status") == status) & pl.col("reason").eq_missing(compared.NO_ROW)

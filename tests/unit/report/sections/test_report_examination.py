@@ -37,6 +37,18 @@ def grade_rows():
     ]  # fmt: skip
 
 
+def held_out_row(name, correlation, **changes):
+    ends = {f"{what}{end}": None for what in ("slope", "in_order", "behind") for end in ("", "_low", "_high")}
+    row = {
+        **KEY, "click_metric": "MeanRR", "model": name, "correlation": correlation,
+        "correlation_low": correlation - 0.1, "correlation_high": correlation + 0.1, **ends, "slope": 0.8,
+        "slope_low": 0.6, "slope_high": 1.0, "in_order": 0.64, "in_order_low": 0.6, "in_order_high": 0.68,
+        "attainable": 0.6, "noise": 0.64, "is_best": name == "PBM", "as_good": name in ("PBM", "UBM"),
+        "n_queries": 20, "n_configurations": 100, "n_sessions": 5000, "reason": None,
+    }  # fmt: skip
+    return row | changes
+
+
 def unjudged_row(rule, correlation, **changes):
     row = {
         **KEY, "judge": "a", "rule": rule, "click_metric": "MeanRR", "editorial_metric": "ERR",
@@ -91,6 +103,53 @@ def test_figure_1_has_every_model_that_estimates_examination_and_both_discounts(
     assert drawn["DCG"] == pytest.approx([1 / math.log2(place + 1) for place in range(1, 6)])
     assert drawn["RBP(p=0.65)"] == pytest.approx([0.65**place for place in range(5)])
     assert len(drawn) == 4
+
+
+HELD_OUT = [held_out_row(*one) for one in (("PBM", 0.5), ("UBM", 0.48), ("DBN", 0.2), ("choice", 0.45))]
+
+
+def test_it_says_which_model_the_log_supports(tables):
+    tables["click_held_out"] = pl.DataFrame(HELD_OUT, infer_schema_length=None)
+    tenths = [
+        {**KEY, "click_metric": "MeanRR", "model": "PBM", "tenth": tenth, "predicted": tenth / 100 - 0.05,
+         "observed": tenth / 90 - 0.06, "n_configurations": 10}
+        for tenth in range(1, 11)
+    ]  # fmt: skip
+    tables["click_calibration"] = pl.DataFrame(tenths)
+    section = examination_section(run_of(canonical(tables)))
+    text = " ".join(section.reading)
+    for words in (
+        "This log supports PBM: it predicts MeanRR of unseen rankings with a correlation of 0.50 within "
+        "queries (95% CI 0.40 to 0.60), where 0.60 is attainable.",
+        "Not significantly worse: UBM.",
+        "Significantly worse: DBN.",
+        "0.80 more is observed (95% CI 0.60 to 1.00); 64% of pairs",
+        "A model chosen by nine tenths of the queries has a correlation of 0.45 (95% CI 0.35 to 0.55)",
+        "64% of the variance of MeanRR between rankings of a query is noise of their sessions (20 queries, "
+        "100 rankings, 5,000 sessions).",
+    ):
+        assert words in text
+    figure = section.figures[0]
+    assert figure.name == "predicted"
+    drawn = [(row["x"], row["y"]) for row in figure.drawing.rows if row["name"] == "PBM"]
+    assert drawn == [(one["predicted"], one["observed"]) for one in tenths]
+    assert "Lowest tenth: predicted \u22120.040, observed \u22120.049" in figure.alt
+    (table,) = [one for one in section.every_table if one.name == "click_held_out"]
+    assert [row.name for row in table.rows] == ["PBM", "UBM", "DBN"]
+    assert table.rows[0].cells[0].value == 0.5
+
+
+def test_it_says_why_the_log_cannot_tell(tables):
+    why = "click models: no query has 3 rankings with 20 sessions or more, so none can be held out"
+    rows = [held_out_row("PBM", 0.5, is_best=False, reason=why)]
+    nulls = {name: None for name in rows[0] if isinstance(rows[0][name], float)}
+    tables["click_held_out"] = pl.DataFrame([rows[0] | nulls])
+    section = examination_section(run_of(canonical(tables)))
+    assert (
+        f"This log cannot tell which click model it supports: {why.removeprefix('click models: ')}."
+        in section.reading
+    )
+    assert section.figures[0].name == "examination"
 
 
 def test_values_of_grades_are_next_to_what_err_assumes(tables):

@@ -67,18 +67,18 @@ def printed(values, digits):
     ],
 )  # fmt: skip
 def test_the_worked_queries_have_the_printed_curves_at_all_fifteen_ranks(queries, curve, digits, expected):
-    assert printed(getattr(curves_of(*queries), curve), digits) == expected
+    assert printed(curves_of(*queries)[curve], digits) == expected
 
 
 def test_the_printed_mean_dcg_is_that_of_the_two_curves_once_they_are_rounded():
     # the lecture rounds DCG_1 and DCG_2 to a decimal and then averages, which is 0.05 off at most
-    rounded = np.array([printed(curves_of(query).dcg, 1) for query in ("q1", "q2")])
+    rounded = np.array([printed(curves_of(query)["dcg"], 1) for query in ("q1", "q2")])
     assert printed(rounded.mean(axis=0), 1) == MEAN_DCG
-    assert curves_of("q1", "q2").dcg == pytest.approx(MEAN_DCG, abs=0.1 - 1e-9)
+    assert curves_of("q1", "q2")["dcg"] == pytest.approx(MEAN_DCG, abs=0.1 - 1e-9)
 
 
 def test_the_printed_ndcg_is_ours_and_at_rank_15_that_of_rounded_averages():
-    assert printed(curves_of("q1", "q2").ndcg, 2)[:14] == NDCG[:14]
+    assert printed(curves_of("q1", "q2")["ndcg"], 2)[:14] == NDCG[:14]
     assert printed([MEAN_DCG[14] / MEAN_IDCG[14]], 2) == NDCG[14:]  # 3.3 / 8.7; unrounded it is 0.3736
 
 
@@ -111,9 +111,9 @@ def test_gain_curves_and_differences_of_r_precision_are_those_of_loops_over_quer
     found = gain_curves(lists, depth=9)
     cg, dcg = np.mean([cumulated(gains[query], 9) for query in lists.queries], axis=0)
     ideal_cg, ideal_dcg = np.mean([cumulated(judged[query], 9) for query in lists.queries], axis=0)
-    for ours, theirs in ((found.cg, cg), (found.dcg, dcg), (found.ideal_cg, ideal_cg)):
+    for ours, theirs in ((found["cg"], cg), (found["dcg"], dcg), (found["ideal_cg"], ideal_cg)):
         assert ours == pytest.approx(theirs, rel=1e-12)
-    assert found.ndcg == pytest.approx(dcg / ideal_dcg, rel=1e-12)
+    assert found["ndcg"] == pytest.approx(dcg / ideal_dcg, rel=1e-12)
     turned = {query: own[::-1] for query, own in gains.items()}
     found = r_precision_differences(lists, lists_of(turned, judged), rel=2)
     for query, difference in zip(lists.queries, found, strict=True):
@@ -146,9 +146,9 @@ def test_the_recall_precision_curve_is_the_average_of_loops_over_queries(random_
 
 def test_curves_do_not_depend_on_how_many_queries_are_computed_at_once(random_lists, monkeypatch):
     lists = random_lists[0]
-    whole = gain_curves(lists, depth=9).dcg, recall_precision(lists, rel=1)
+    whole = gain_curves(lists, depth=9)["dcg"], recall_precision(lists, rel=1)
     monkeypatch.setattr("clickassay.metrics.lists.MOST_CELLS", 1)
-    piecewise = gain_curves(lists, depth=9).dcg, recall_precision(lists, rel=1)
+    piecewise = gain_curves(lists, depth=9)["dcg"], recall_precision(lists, rel=1)
     for one, other in zip(whole, piecewise, strict=True):
         assert one == pytest.approx(other, rel=1e-13)
 
@@ -157,4 +157,4 @@ def test_a_query_without_a_list_counts_as_nothing_found():
     qrels = read_qrels({"a": {"d": 2}, "b": {"d": 2}})
     lists = ranked_lists(read_run({"a": {"d": 1.0}}), qrels, ("a", "b"), max_grade=2)
     assert recall_precision(lists, rel=1) == pytest.approx([0.5] * 11)
-    assert gain_curves(lists, depth=3).ncg == pytest.approx([0.5] * 3)
+    assert gain_curves(lists, depth=3)["ncg"] == pytest.approx([0.5] * 3)

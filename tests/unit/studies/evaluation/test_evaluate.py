@@ -354,10 +354,6 @@ def test_the_form_that_would_bring_names_together_is_named():
 RANKED = [("q1", "a", 1, 9.0), ("q1", "b", 2, 5.0), ("q1", "c", 3, 5.0), ("q2", "a", 1, 1.0)]
 
 
-def ranked_run(rows):
-    return pl.DataFrame(rows, ["query", "doc", "rank", "score"], orient="row")
-
-
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
@@ -374,7 +370,8 @@ def ranked_run(rows):
     ],
 )  # fmt: skip
 def test_ranks_that_contradict_scores_are_said_with_counts(rows, said):
-    assert evaluate(QRELS, ranked_run(rows), "AP").cautions == said
+    run = pl.DataFrame(rows, ["query", "doc", "rank", "score"], orient="row")
+    assert evaluate(QRELS, run, "AP").cautions == said
 
 
 def test_scores_that_single_precision_ties_are_said_with_the_value_that_they_give_there():

@@ -31,7 +31,7 @@ def run():
 @pytest.fixture(scope="module")
 def every(run):
     found = []
-    for key in run.keys:
+    for key in run.finished.samples:
         ids = points(run, View(key, "MeanRR", "ERR"))["configuration_id"]
         found += [configuration(run, key, identity) for identity in (*ids.head(TAKEN), *ids.tail(TAKEN))]
     return found

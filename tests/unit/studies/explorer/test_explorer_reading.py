@@ -83,7 +83,7 @@ def test_lists_of_the_same_query_stand_below_a_configuration():
 def test_what_an_address_does_not_know_is_the_first_of_its_kind():
     run = explored_run(sample(), 1)
     odd = View.of(run, {"sample": "nowhere", "click": "CTR", "editorial": "MAP", "id": "none"})
-    assert (odd.key, odd.click, odd.editorial) == (run.keys[0], "MeanRR", run.editorial_names[0])
+    assert (odd.key, odd.click, odd.editorial) == (run.finished.samples[0], "MeanRR", run.editorial_names[0])
     assert shown(run, id="none") == shown(run)
     assert page.answer(run, "elsewhere", {}, PageQuestions()) is None
 
@@ -235,7 +235,7 @@ def test_settings_that_a_later_release_adds_do_not_matter(tmp_path):
 def test_a_run_without_judged_configurations_has_nothing_to_choose(tmp_path):
     nothing = table("statistics").with_columns(n_sessions=pl.lit(0, dtype=pl.Int64))
     run = explored_run(copied_run(tmp_path / "run", statistics=nothing))
-    assert run.keys == ()
+    assert run.finished.samples == ()
     assert "No configuration of this run is judged in full" in shown(run)
 
 

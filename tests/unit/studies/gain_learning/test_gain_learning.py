@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
+from clickassay.api.studies.learn import LearnResult
 from clickassay.core.errors import LearningError
 from clickassay.metrics.editorial import err
 from clickassay.studies.gain_learning import validation
@@ -22,7 +23,6 @@ from clickassay.studies.gain_learning.gain_map import (
     ranker_correlation,
     weighted_correlation,
 )
-from clickassay.studies.gain_learning.on_run import metric_of_study
 from clickassay.studies.gain_learning.validation import LearnOptions, study
 
 DEPTH, LEVELS = 5, 5
@@ -182,7 +182,8 @@ def test_a_log_that_tells_nothing_gives_no_value_no_interval_and_no_metric(posit
     assert "cannot identify the gains" in found.reason
     assert found.held_out.low <= 0
     assert (found.probabilities, found.utilities, found.gamma) == ((), (), None)
-    assert metric_of_study(found, positions) is None
+    options = LearnOptions("MeanRR", "correlation", positions)
+    assert LearnResult(None, found, {}, options, "a run").metric is None
     assert 0 < found.map.probabilities[-1] < 1
     assert found.map.utilities.max() < 10  # nothing runs off
     assert found.gain.low < 0 < found.gain.high

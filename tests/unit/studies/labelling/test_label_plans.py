@@ -139,41 +139,37 @@ def test_scores_costs_and_frequencies_are_in_the_pool(world):
         (world / "first.parquet", world / "second.parquet"), world / "scores.csv", world / "judged.csv",
         world / "scores.csv", "length", log_cost=True, frequencies=world / "asked.csv",
     )  # fmt: skip
-    inputs = read_pool(sources, SCALE, depth=None)
+    pool, documents, _ = read_pool(sources, SCALE, depth=None)
     scores = pl.read_csv(world / "scores.csv").sort("query", "url")
     costs = scores.group_by("query").agg((pl.col("length") + 1).log().sum()).sort("query")["length"]
-    assert inputs.pool.costs == pytest.approx(costs.to_numpy())
+    assert pool.costs == pytest.approx(costs.to_numpy())
     asked = pl.read_csv(world / "asked.csv").sort("query")["sessions"]
-    assert inputs.pool.weights == pytest.approx((asked / asked.sum()).to_numpy())
-    assert inputs.pool.probabilities.sum(axis=1) == pytest.approx(1)
+    assert pool.weights == pytest.approx((asked / asked.sum()).to_numpy())
+    assert pool.probabilities.sum(axis=1) == pytest.approx(1)
     order = np.argsort(scores["score"].to_numpy())
-    assert (
-        np.diff(inputs.pool.probabilities[order, -1]) >= -1e-12
-    ).all()  # a higher score is more often perfect
-    assert inputs.documents["query"].to_list() == scores["query"].to_list()
+    assert (np.diff(pool.probabilities[order, -1]) >= -1e-12).all()  # a higher score is more often perfect
+    assert documents["query"].to_list() == scores["query"].to_list()
 
 
 def test_a_run_file_is_in_the_order_of_falling_scores_and_ties_of_falling_names(tmp_path):
     (tmp_path / "a.run").write_text("q Q0 b 1 0.5 r\nq Q0 c 2 0.5 r\nq Q0 a 3 0.9 r\n\n")
-    inputs = read_pool(PoolSources((tmp_path / "a.run",)), SCALE, depth=None)
-    ranked = inputs.documents.sort("rank_1")["url"].to_list()
+    pool, documents, _ = read_pool(PoolSources((tmp_path / "a.run",)), SCALE, depth=None)
+    ranked = documents.sort("rank_1")["url"].to_list()
     assert ranked == ["a", "c", "b"]
-    assert inputs.pool.rankings[0].documents.tolist() == [0, 2, 1]
+    assert pool.rankings[0].documents.tolist() == [0, 2, 1]
 
 
 def test_queries_in_one_ranking_only_are_noted(world, tmp_path):
     first = pl.read_parquet(world / "first.parquet").filter(pl.col("query") != "q 7")
     first.write_parquet(tmp_path / "first.parquet")
-    inputs = read_pool(PoolSources((tmp_path / "first.parquet", world / "second.parquet")), SCALE, depth=3)
-    both, alone = inputs.notes
-    shared = inputs.documents.drop_nulls().height
-    assert (
-        both == f"Both rankings have 119 of 120 queries and {shared} of {inputs.documents.height} documents."
-    )
+    sources = PoolSources((tmp_path / "first.parquet", world / "second.parquet"))
+    pool, documents, (both, alone) = read_pool(sources, SCALE, depth=3)
+    shared = documents.drop_nulls().height
+    assert both == f"Both rankings have 119 of 120 queries and {shared} of {documents.height} documents."
     assert alone == (
         "1 of 120 queries are in one ranking only, the first 'q 7': in the other their performance is 0."
     )
-    assert len(inputs.pool.queries) == 120
+    assert len(pool.queries) == 120
 
 
 # ---- on with a larger budget, and back with labels --------------------------------------------
@@ -456,7 +452,7 @@ def test_rankings_whose_ranks_contradict_their_scores_are_noted(tmp_path):
          "0.9 at rank 2); the score is used."),
         ("r.csv", "In 1 of 1 ranking of r.csv, all scores are equal but ranks differ; the rank is used."),
     ):  # fmt: skip
-        assert read_pool(PoolSources((tmp_path / name,)), SCALE, depth=None).notes == (said,)
+        assert read_pool(PoolSources((tmp_path / name,)), SCALE, depth=None)[2] == (said,)
 
 
 # ---- a model's grades, corrected by labels ----------------------------------------------------------
@@ -472,11 +468,11 @@ def model(world):
 
 def test_a_models_grades_are_calibrated_by_peoples(world, model):
     sources = PoolSources((world / "first.parquet",), model, judgments=world / "judged.csv")
-    chances = read_pool(sources, SCALE, depth=None).pool.probabilities
+    chances = read_pool(sources, SCALE, depth=None)[0].probabilities
     scored = pl.read_csv(model).rename({"grade": "score"})
     scored.write_csv(world / "as_scores.csv")
     same = PoolSources((world / "first.parquet",), world / "as_scores.csv", judgments=world / "judged.csv")
-    assert (chances == read_pool(same, SCALE, depth=None).pool.probabilities).all()
+    assert (chances == read_pool(same, SCALE, depth=None)[0].probabilities).all()
     assert chances.sum(axis=1) == pytest.approx(1)
     words = refused("plan", "--ranking", world / "first.parquet", "--relevance", model, "--budget", 9,
                     "--out", world / "never")  # fmt: skip

@@ -27,16 +27,6 @@ def ranking(documents, offsets):
 
 
 FAULTS = {
-    "no query": ({"queries": []}, "the pool is empty: give at least one query"),
-    "no ranking": ({"rankings": []}, "0 rankings were given: give one to evaluate, or two"),
-    "one grade": ({"probabilities": [[1], [1], [1]]}, r"probabilities have the shape \(3, 1\)"),
-    "flat probabilities": ({"probabilities": [1, 1, 1]}, r"probabilities have the shape \(3,\)"),
-    "a cost too few": ({"costs": [1]}, "costs have the shape .*: give 2 for 2 queries"),
-    "a weight too many": ({"weights": [1, 1, 1]}, "weights have the shape .*: give 2 for 2 queries"),
-    "an offset too few": ({"offsets": [0, 3]}, "offsets have the shape .*: give 3 for 2 queries"),
-    "falling offsets": ({"offsets": [0, 4, 3]}, "offsets of the documents must rise from 0 to .*, 3"),
-    "late offsets": ({"offsets": [1, 2, 3]}, "offsets of the documents must rise from 0"),
-    "short offsets": ({"offsets": [0, 1, 2]}, "offsets of the documents must rise from 0"),
     "a free query": ({"costs": [1, 0]}, "labelling query 'b' costs 0: give a number above 0"),
     "an endless cost": ({"costs": [float("inf"), 1]}, "labelling query 'a' costs inf"),
     "a cost that is no number": ({"costs": [1, float("nan")]}, "labelling query 'b' costs nan"),
@@ -54,21 +44,6 @@ FAULTS = {
     "a probability that is no number": (
         {"probabilities": [[1, 0], [np.nan, 1], [1, 0]]},
         "document 2 of query 'a'",
-    ),
-    "a list too few": ({"rankings": [ranking([0], [0, 1])]}, "ranking 1 has 1 lists for 2 queries"),
-    "lists that end early": ({"rankings": [ranking([0, 2], [0, 1, 1])]}, "offsets of ranking 1 must rise"),
-    "a document of another query": (
-        {"rankings": [ranking([0, 2], [0, 2, 2])]},
-        "ranking 1 lists a document for 'a' that the query lacks: add it",
-    ),
-    "a document of no query": (
-        {"rankings": [ranking([0, 3], [0, 1, 2])]},
-        "for 'b' that the query lacks: add it",
-    ),
-    "a document below 0": ({"rankings": [ranking([-1], [0, 1, 1])]}, "for 'a' that the query lacks: add it"),
-    "a document twice": (
-        {"rankings": [ranking([2], [0, 0, 1]), ranking([1, 1], [0, 2, 2])]},
-        "ranking 2 lists document 2 of query 'a' more than once: keep its best rank",
     ),
 }
 
@@ -94,19 +69,15 @@ def test_a_list_may_be_empty_and_so_may_all_of_them():
 
 
 def test_a_cut_keeps_the_first_documents_of_each_list():
-    cut = given().cut(1)
-    assert cut.rankings[0].documents.tolist() == [1, 2]
-    assert cut.rankings[0].offsets.tolist() == [0, 1, 2]
-    assert given().cut(5).rankings[0].documents.tolist() == [1, 0, 2]
-    with pytest.raises(ActiveError, match="rankings cannot be cut at 0: give a cut-off of 1 or more"):
-        given().cut(0)
+    whole = given().rankings[0]
+    cut = whole.cut_each(np.array([1, 1]))
+    assert cut.documents.tolist() == [1, 2]
+    assert cut.offsets.tolist() == [0, 1, 2]
+    assert whole.cut_each(np.array([5, 5])).documents.tolist() == [1, 0, 2]
+    assert whole.cut_each(np.array([0, 1])).documents.tolist() == [2]
 
 
 def test_entries_have_their_ranks_and_queries():
     found = ranking([4, 3, 9, 8, 7], [0, 2, 2, 5])
     assert found.ranks.tolist() == [1, 2, 1, 2, 3]
     assert found.queries.tolist() == [0, 0, 2, 2, 2]
-
-
-def test_without_information_all_grades_are_as_likely():
-    assert given().uninformed().probabilities.tolist() == [[0.5, 0.5]] * 3

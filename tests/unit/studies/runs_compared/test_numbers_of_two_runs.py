@@ -16,7 +16,7 @@ from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.numbers import NOTHING_WORSE, DiffOptions, Watch, flag_findings
-from clickassay.studies.runs_compared.words import alone_words, change_words, headline
+from clickassay.studies.runs_compared.words import alone_words, change_words, sentences
 from support.runs.given_runs import (
     COLUMNS,
     FIRST,
@@ -156,7 +156,7 @@ def test_a_large_drop_of_one_metric_is_beyond_noise_and_comes_first(whole, turne
     diff = between(whole, turned)
     assert number(diff)["status"] == "beyond noise"
     assert number(diff)["change"] < -0.2
-    told = headline(diff)
+    told = " ".join(sentences(diff))
     assert "fell significantly of 154 compared. Clearest: the correlation of " in told
     assert told.index("Means of click metrics") < told.index("Weighted correlations")
 
@@ -204,7 +204,7 @@ def test_a_mean_that_rises_is_said_to_rise_although_its_correlation_falls(whole,
     diff = compare_runs(
         whole, made(tmp_path / "raised", raised), DiffOptions(metrics=("ERR",), markets=("north",))
     )
-    told = headline(diff).split(" Clearest: ")
+    told = " ".join(sentences(diff)).split(" Clearest: ")
     assert told[1].startswith("mean ERR (market north, top 5) rose from ")
     assert number(diff)["change"] < -0.1
     assert " fell from " in told[-2]
@@ -262,7 +262,7 @@ def test_another_depth_has_nothing_to_compare_with(whole, tmp_path):
     # for both together
     assert alone_words(diff.numbers, "only in A") == "11 numbers only in A: depth 5"
     a, b = diff.names
-    assert headline(diff) == (
+    assert " ".join(sentences(diff)) == (
         f"The setting depth changed; no number is in both runs; 11 numbers only in {a}; 11 numbers only in "
         f"{b}."
     )

@@ -10,7 +10,7 @@ from clickassay.core.errors import ReportError
 from clickassay.findings.decision import Kind
 from clickassay.studies.runs_compared.compare import compare_runs
 from clickassay.studies.runs_compared.numbers import DiffOptions
-from clickassay.studies.runs_compared.words import decision_sentence, headline
+from clickassay.studies.runs_compared.words import decision_sentence, sentences
 from support.runs.given_runs import ONE, between, changed_info, changed_table, fingerprint
 
 
@@ -118,7 +118,7 @@ def test_an_input_is_the_same_by_its_content_and_not_by_its_name(whole, tmp_path
     assert found["input", "judgments"].b.endswith("sha256 ffffffffffff")
     assert found["input", "queries"].b == "part.parquet: 3 files, 7 bytes, sha256 000000000000"
     numbers = f"all {diff.numbers.height} numbers are the same."
-    assert headline(diff) == f"Nothing but the inputs judgments and queries changed; {numbers}"
+    assert " ".join(sentences(diff)) == f"Nothing but the inputs judgments and queries changed; {numbers}"
 
 
 def test_settings_versions_and_records_have_both_values_and_the_command_is_not_compared(whole, tmp_path):
@@ -137,7 +137,7 @@ def test_settings_versions_and_records_have_both_values_and_the_command_is_not_c
         ("setting", "folds"): ("only in A", "8", None),
         ("record", "notes"): ("changed", "[]", '["<odd>"]'),
     }
-    assert headline(diff).startswith(
+    assert " ".join(sentences(diff)).startswith(
         "Nothing but the settings folds and persistence, versions and the record notes changed; all "
     )
 

@@ -210,12 +210,7 @@ def _of_verdict(run: Run, rule: RunState, choice: SampleChoice) -> Outcome:
 
 
 def _of_number(run: Run, rule: Limit | NotWorse, choice: SampleChoice) -> Outcome:
-    wanted = SampleChoice(
-        *(
-            getattr(rule.place if getattr(rule.place, name) is not None else choice, name)
-            for name in SAMPLE_COLUMNS
-        )
-    )
+    wanted = replace(choice, **{name: part for name, part in vars(rule.place).items() if part is not None})
     rows = wanted.rows(run.tables[STATISTICS.name])
     has_judged = rows.is_empty() or rows["n_sessions"].sum()
     key = run.key(wanted) if has_judged else largest_samples(rows)[0]

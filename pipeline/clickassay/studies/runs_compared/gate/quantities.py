@@ -9,14 +9,8 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
+from clickassay.core.contracts import correlation
 from clickassay.core.contracts.columns import EVERY
-from clickassay.core.contracts.correlation import (
-    COMPARISONS,
-    CORRELATIONS,
-    DIFFERENCES,
-    WITHIN,
-    WITHIN_COMPARISONS,
-)
 from clickassay.core.contracts.experiments import EXPERIMENTS, INTERLEAVED, PREFERENCE
 from clickassay.core.contracts.judges import AGREEMENT
 from clickassay.core.contracts.run import STATISTICS
@@ -125,7 +119,7 @@ def _size(run: Run, key: SampleKey, names: tuple[str, ...], *, column: str) -> R
 
 
 def _editorial(run: Run, name: str) -> str:
-    metrics = run.tables[CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
+    metrics = run.tables[correlation.CORRELATIONS.name]["editorial_metric"].unique().sort().to_list()
     return editorial_metric(name, metrics, run.settings, run.called)
 
 
@@ -264,21 +258,22 @@ _ALL = (
     Quantity("mean", ("METRIC or CLICK METRIC",), "mean of a metric or click metric over the sessions",
              -math.inf, math.inf, _mean),
     Quantity("correlation", (_METRIC, _CLICK), "weighted correlation of a metric with a click metric", -1, 1,
-             partial(_paired, table=CORRELATIONS.name, column="correlation",
+             partial(_paired, table=correlation.CORRELATIONS.name, column="correlation",
                      what="correlation of {} with {}")),
     Quantity("difference", (_METRIC, _METRIC, _CLICK),
              "correlation of the first metric with the click metric minus that of the second", -2, 2,
-             partial(_difference, table=COMPARISONS.name)),
+             partial(_difference, table=correlation.COMPARISONS.name)),
     Quantity("within", (_METRIC, _CLICK),
              "within-query correlation, all markets combined unless a market is named", -1, 1,
-             partial(_paired, table=WITHIN.name, column="correlation",
+             partial(_paired, table=correlation.WITHIN.name, column="correlation",
                      what="correlation of {} with {} within queries")),
     Quantity("within_difference", (_METRIC, _METRIC, _CLICK),
              "within-query correlation of the first metric minus that of the second", -2, 2,
-             partial(_difference, table=WITHIN_COMPARISONS.name)),
+             partial(_difference, table=correlation.WITHIN_COMPARISONS.name)),
     Quantity("closed_form", (_METRIC, _CLICK),
              "correlation of differences between two rankings (closed form of Algorithm 3)", -1, 1,
-             partial(_paired, table=DIFFERENCES.name, column="exact", what="closed form of {} with {}")),
+             partial(_paired, table=correlation.DIFFERENCES.name, column="exact",
+                     what="closed form of {} with {}")),
     Quantity("agreement", (_JUDGE, _JUDGE), "quadratic kappa of two judges, on what both judged", -1, 1,
              _agreement),
     Quantity(TESTS, (_METRIC,), "share of pairs of past tests that the metric puts in order; a coin: 0.5",
