@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from clickassay.api.patterns import PatternsResult, open_patterns, pattern_table
     from clickassay.api.questions import audit, check, compare_click_models, diff, experiments, learn, power
     from clickassay.api.rankings import evaluate, judges
-    from clickassay.api.run import Chart, RunResult, open_run, run
+    from clickassay.api.run import RunResult, open_run, run
+    from clickassay.api.screen.charts import Chart
     from clickassay.api.simulate import SimulatedLog, simulate
     from clickassay.api.studies.audit import AuditResult, ListAuditResult, audit_grades
     from clickassay.api.studies.check import CheckResult
@@ -53,7 +54,8 @@ _NAMES = {
     "api.patterns": "PatternsResult open_patterns pattern_table",
     "api.questions": "audit check compare_click_models diff experiments learn power",
     "api.rankings": "evaluate judges",
-    "api.run": "Chart RunResult open_run run",
+    "api.run": "RunResult open_run run",
+    "api.screen.charts": "Chart",
     "api.simulate": "SimulatedLog simulate",
     "api.studies.audit": "AuditResult ListAuditResult audit_grades",
     "api.studies.check": "CheckResult",

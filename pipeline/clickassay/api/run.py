@@ -1,8 +1,7 @@
 """From Python: a log and judgments to a run, in memory or in a folder; and runs that were saved."""
 
-from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.api.given import Place, SettingsGiven, Table, Told, source_of
+from clickassay.api.screen.charts import Chart, picture_of
 from clickassay.api.screen.html import paragraph
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of
@@ -129,52 +129,6 @@ def open_run(folder: Place) -> "RunResult":
     'MeanGrade@1'
     """
     return RunResult(read_run(Path(folder)))
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A picture of a report; a notebook shows it.
-
-    Attributes
-    ----------
-    name, title
-        Its name for `RunResult.chart`, and its heading.
-    alt
-        What it shows, in words.
-    svg
-        The drawing.
-    """
-
-    name: str
-    title: str
-    alt: str
-    svg: str
-
-    def save(self, file: Place) -> Path:
-        """Write the drawing as a new file of SVG; return it.
-
-        Raises
-        ------
-        OutputError
-            If the file exists, or cannot be written.
-        """
-        place = place_to_write(file)
-        with published_file(place) as work:
-            work.write_text(self.svg, encoding="utf-8", newline="\n")
-        return place
-
-    def __repr__(self) -> str:
-        return f"{self.title}: {self.alt}"
-
-    def _repr_html_(self) -> str:
-        return f"<section>{paragraph(self.title)}{picture_of(self)}</section>"
-
-
-def picture_of(chart: Chart) -> str:
-    """Return a chart as an image on a light card, which dark notebooks show as it is."""
-    data = b64encode(chart.svg.encode()).decode("ascii")
-    card = "background:#fbfbfa;padding:0.75rem;max-width:min(100%,46rem)"
-    return f'<img alt="{html(chart.alt)}" style="{card}" src="data:image/svg+xml;base64,{data}">'
 
 
 class RunResult(Result):
