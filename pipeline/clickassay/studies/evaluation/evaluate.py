@@ -40,9 +40,6 @@ Measures = str | Measure | Iterable[object]
 DEFAULT_MEASURES = "nDCG@10 ERR@10 AP RR P@10"
 
 
-OTHERS = tuple(table.name for group in forms.ONLY_IF_ASKED for table in group)
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """The values of measures for runs."""
@@ -71,7 +68,7 @@ class Evaluation:
     @property
     def frames(self) -> dict[str, pl.DataFrame]:
         """The frames by the names of their forms."""
-        names = ("runs", "means", "per_query", "comparisons", *OTHERS)
+        names = ("runs", "means", "per_query", "comparisons", *(table.name for table in forms.ASKED))
         return {name: getattr(self, name) for name in names}
 
     def __getitem__(self, measure: str | Measure) -> float:
