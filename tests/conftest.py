@@ -137,8 +137,10 @@ SPARK = {
 def spark(tmp_path_factory):
     """Return the session that every run on Spark finds while tests last: starting one takes seconds."""
     pytest.importorskip("pyspark", reason="no Spark: install clickassay[spark] to test that engine")
-    from clickassay.logs.spark.session import SparkPlace, spark_session
+    from clickassay.core.settings import load_settings
+    from clickassay.logs.spark.session import spark_session
 
     warehouse = {"spark.sql.warehouse.dir": tmp_path_factory.mktemp("warehouse").as_uri()}
-    with spark_session(SparkPlace(master="local[2]", conf=SPARK | warehouse)) as session:
+    conf = [f"{name}={value}" for name, value in (SPARK | warehouse).items()]
+    with spark_session(load_settings(engine="spark", spark_master="local[2]", spark_conf=conf)) as session:
         yield session

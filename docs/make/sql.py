@@ -3,10 +3,14 @@
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
+import sqlglot
+from sqlglot import exp
+
+from clickassay.core.files.sql import sql_text
 from clickassay.logs.sql.steps import GIVEN, SEARCH_IDS, SEQUENCE, If, IfRows, Step
-from clickassay.logs.sql.translate import first_comment, tables_read
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "sql" / "README.md"
@@ -83,6 +87,20 @@ HEAD = """
 | file | makes | one row per … | when | reads | read by |
 |---|---|---|---|---|---|
 """
+
+
+@cache
+def tables_read(step: str) -> frozenset[str]:
+    """Return the names of the tables that the SELECT of a step reads."""
+    tree = sqlglot.parse_one(sql_text(step), dialect="duckdb")
+    own = {part.alias for part in tree.find_all(exp.CTE)}
+    return frozenset(table.name for table in tree.find_all(exp.Table)) - own
+
+
+def first_comment(step: str) -> str:
+    """Return the first comment of a step, which describes its rows, without the dashes."""
+    lines = takewhile(lambda line: line.startswith("--"), sql_text(step).splitlines())
+    return " ".join(line.removeprefix("-- ") for line in lines)
 
 
 def makes_table(step: Step) -> bool:

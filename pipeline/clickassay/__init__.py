@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from clickassay.api.questions import audit, check, compare_click_models, diff, experiments, learn, power
     from clickassay.api.rankings import evaluate, judges
     from clickassay.api.run import RunResult, open_run, run
-    from clickassay.api.screen.chart import Chart
+    from clickassay.api.screen.charts import Chart
     from clickassay.api.simulate import SimulatedLog, simulate
     from clickassay.api.studies.audit import AuditResult, ListAuditResult, audit_grades
     from clickassay.api.studies.check import CheckResult
@@ -55,7 +55,7 @@ _NAMES = {
     "api.questions": "audit check compare_click_models diff experiments learn power",
     "api.rankings": "evaluate judges",
     "api.run": "RunResult open_run run",
-    "api.screen.chart": "Chart",
+    "api.screen.charts": "Chart",
     "api.simulate": "SimulatedLog simulate",
     "api.studies.audit": "AuditResult ListAuditResult audit_grades",
     "api.studies.check": "CheckResult",

@@ -115,7 +115,6 @@ def same(expected, found):
 
 
 def pattern_table_differences(expected, table):
-    """Compare the pattern table."""
     wanted = {
         "configurations": {
             (name,): {"market": market, "query": query, "results": list(results)}

@@ -84,8 +84,7 @@ def test_other_engines_and_batches_leave_the_same_bytes(seed, tmp_path):
         make_patterns(sources, tmp_path / name, settings_of(given, **more))
         found[name] = {file.name: file.read_bytes() for file in (tmp_path / name).glob("*.parquet")}
     assert found["duckdb"] == found["arrays"] == found["batches"]
-    has_none = given["signal"] in (("none",), ("auto",))  # perhaps
-    assert {"outcomes.parquet", "patterns.parquet", "signals.parquet"} <= found["arrays"].keys() or has_none
+    assert {"outcomes.parquet", "patterns.parquet"} <= found["arrays"].keys()
 
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from clickassay.core.files.sql import sql_text
+from clickassay.core.settings import load_settings
 from clickassay.inputs.normalise import MAY_BE_UNNORMALISED, normalise_queries, normalise_query, normalise_url
-from clickassay.logs.spark.session import SparkPlace, spark_session
+from clickassay.logs.spark.session import spark_session
 from clickassay.logs.sql import translate as dialect
 from clickassay.patterns.digests import configuration_id
 from support.logs.odd_texts import (
@@ -40,7 +41,7 @@ def sql(request):
     """Return a function that applies macros, or expressions of macros, to columns c0, c1, ... row by row."""
     if request.param == "spark":
         request.getfixturevalue("spark")
-        with spark_session(SparkPlace()) as session:  # one like those that steps run on
+        with spark_session(load_settings(engine="spark")) as session:  # one like those that steps run on
             yield partial(applied, partial(on_spark, session))
         return
     with duckdb.connect(config={"threads": 1}) as connection:

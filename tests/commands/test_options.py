@@ -8,25 +8,12 @@ import shutil
 from unittest import mock
 
 import pytest
-from typer.main import get_command
 
 from clickassay.cli.app import COMMANDS, app
 from clickassay.core.settings import SETTINGS
 from clickassay.core.settings.project import INPUT_NAMES
+from support.commands import ALL
 from support.logs import tiny
-
-
-def commands(group=None, path=()):
-    """Yield the words and the command of everything that does something."""
-    for name, command in (group or get_command(app)).commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
-
-
-ALL = dict(commands())
-
 
 CHOOSING = {f"clicks {name}" for name in ("compare", "fit", "judgments")}
 NARROWER = {

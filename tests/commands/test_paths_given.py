@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from typer.main import get_command
 
-from clickassay.cli.app import app
 from clickassay.cli.options import place_of
+from support.commands import ALL
 from support.logs import tiny
 from support.places import ROOT
 
@@ -18,17 +17,6 @@ PACKAGE = ROOT / "pipeline" / "clickassay"
 
 WORDS_OF_PLACES = ("file", "folder", "glob", "path", "plan")
 """One of these stands in the help of whatever names a place."""
-
-
-def commands(group=None, path=()):
-    for name, command in (group or get_command(app)).commands.items():
-        if hasattr(command, "commands"):
-            yield from commands(command, (*path, name))
-        else:
-            yield (*path, name), command
-
-
-ALL = dict(commands())
 
 
 def declared(words):

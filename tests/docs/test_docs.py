@@ -101,7 +101,6 @@ def test_the_page_has_every_step_of_the_cases_worked_out_by_hand(documented_step
 
 @pytest.fixture(scope="module")
 def sample_funnel():
-    """Return the funnel of the sample log."""
     chosen = load_settings(depth=[5, 10], iterations=2, click_models=("NONE",), signal=["purchase"])
     clicks = pl.read_parquet(SAMPLES / "clicks.parquet")
     others = [clicks.gather_every(9).with_columns(action=pl.lit(name)) for name in ("purchase", "view")]

@@ -23,7 +23,6 @@ USERS = {"q": 0b1011, "r": 2**64 - 1, "s": 2**63, "t": 0b11}
 
 
 def run_of(folder, table, grades=GRADES, *, market=None, **settings):
-    """Return the frames of a run."""
     rows = judgment_rows(grades).select("query", "url", "grade")
     if market:
         rows = rows.with_columns(market=pl.lit(market))

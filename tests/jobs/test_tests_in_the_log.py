@@ -29,7 +29,6 @@ SHEET = ROOT / "data_samples" / "past_tests.csv"
 
 
 def made(world, *, table=None, judgments=None, progress=silent, **settings):
-    """Return the run of a world."""
     told = {
         "depth": [K],
         "click_models": "none",

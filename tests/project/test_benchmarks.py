@@ -36,7 +36,6 @@ def clickassay(command, log, out, *tables, options=()):
 
 
 def peer(script, log, out):
-    """Run a peer on a log."""
     output_of(PEERS / script, log, out)
     return out
 

@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 import sqlglot
 
-from clickassay.logs.spark.session import SparkPlace, spark_session
+from clickassay.core.settings import load_settings
+from clickassay.logs.spark.session import spark_session
 from support.sql_subset import EXPRESSIONS, FUNCTIONS, complaints
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -157,7 +158,7 @@ def engines(spark):
     """Return functions that run a SELECT on DuckDB and on Spark."""
     connection = duckdb.connect(config={"threads": 1})
     connection.register("s", ROWS.to_arrow())
-    with spark_session(SparkPlace()) as session:  # one like those that steps run on
+    with spark_session(load_settings(engine="spark")) as session:  # one like those that steps run on
         session.createDataFrame(ROWS.to_arrow()).createOrReplaceTempView("s")
         yield (
             lambda sql: connection.sql(filled(sql)).fetchall(),

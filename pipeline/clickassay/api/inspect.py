@@ -374,23 +374,17 @@ def _log_parts(inspection: job.Inspection) -> Iterator[Part]:
     elif inspection.sessions is not None:
         yield "No row is excluded."
     yield from (f"Note: {note}" for note in inspection.notes)
-    for problem in inspection.problems:
-        yield f"Problem: {problem}"
-    for one in inspection.health:
-        yield f"{capital(one.status)}: {one.text}"
+    yield from (f"Problem: {problem}" for problem in inspection.problems)
+    yield from (f"{capital(one.status)}: {one.text}" for one in inspection.health)
     if not inspection.problems:
         yield inspection.command
 
 
 def _signals(inspection: job.Inspection) -> Iterator[Part]:
     if inspection.signals:
+        every = inspection.sessions or 0
         rows = [
-            (
-                one.signal,
-                f"{one.sessions:,}",
-                _share(one.sessions, inspection.sessions or 0),
-                f"{one.queries:,}",
-            )
+            (one.signal, f"{one.sessions:,}", _share(one.sessions, every), f"{one.queries:,}")
             for one in inspection.signals
         ]
         heads = ("signal beside clicks", "sessions", "share", "queries")

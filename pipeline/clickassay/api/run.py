@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from clickassay.api.given import Place, SettingsGiven, Table, Told, source_of
-from clickassay.api.screen.chart import Chart, picture_of
+from clickassay.api.screen.charts import Chart, picture_of
 from clickassay.api.screen.html import paragraph
 from clickassay.api.screen.parts import Part, ShownTable
 from clickassay.api.screen.progress import progress_of

@@ -32,7 +32,6 @@ def with_queries(value, rows=ALL):
 
 
 def with_grades(value):
-    """Return a change of the grades."""
     return lambda frame: frame.with_columns(grade=value)
 
 

@@ -38,7 +38,6 @@ def messy_log(rng: random.Random) -> MessyLog:
 
 
 def seeded_log(seed: int) -> MessyLog:
-    """Draw the log of a seed."""
     return messy_log(random.Random(seed))  # noqa: S311 - test data, not a secret
 
 
@@ -93,7 +92,6 @@ def draw_next_time(world: World, time: int, latest: int) -> int:
 
 
 def draw_search(world: World, search_id: object, user: object, query: str, time: int) -> Row:
-    """Draw one search."""
     rng = world.rng
     results = [respell_url(world, url) for url in rng.choice(world.lists[query])]
     row: Row = {

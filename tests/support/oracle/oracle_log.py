@@ -59,7 +59,6 @@ class Session:
         return self.results.index(url) + 1 if url is not None and url in self.results else None
 
     def fold(self, settings: Settings) -> int:
-        """Return the fold of its user."""
         return user_digest(self.user_id) % settings.get("folds", 2)
 
 
@@ -356,5 +355,4 @@ def count(
     judge: str = EVERY,
     rows: int = 1,
 ) -> None:
-    """Add rows to a step of the funnel."""
     funnel[source, market, depth, judge, step, reason] += rows

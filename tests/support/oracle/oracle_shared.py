@@ -44,7 +44,6 @@ def weight(row: Row) -> float:
 
 
 def weighted_mean(values: list[float], weights: list[float]) -> float:
-    """Return the mean of values with weights."""
     return math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
 
 

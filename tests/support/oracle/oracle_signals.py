@@ -39,7 +39,6 @@ class Event:
 
 
 def action_of(row):
-    """Return what a row of clicks is."""
     given = row.get("action")
     return (normalise_query(given) if given is not None else "") or "click"
 
@@ -133,7 +132,6 @@ def counted_events(searches, rows, settings):
 
 
 def is_signal(action, asked):
-    """Return whether an action is a signal."""
     if action in ("click", "satisfied", FOLLOWED):
         return False
     return action in asked or ("auto" in asked and action not in NEVER)

@@ -109,7 +109,6 @@ def correlations(rows: Rows, editorial_names: list[str]) -> dict[Pair, dict[str,
 
 
 def sessions_of_queries(rows: Rows) -> list[int]:
-    """Return the sessions of each query."""
     counts = Counter[str]()
     for row in rows:
         counts[row["query"]] += row["n_sessions"]

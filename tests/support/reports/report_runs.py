@@ -31,7 +31,6 @@ def drawn(tables, info):
 
 
 def report_of(tables, info):
-    """The report of these tables."""
     return build_report(*drawn(tables, info))
 
 

@@ -96,7 +96,6 @@ def is_text(dtype):
 
 
 def write_parquet(table, folder, name, **options):
-    """Write a table as one file."""
     pq.write_table(table, folder / f"{name}.parquet", **options)
 
 

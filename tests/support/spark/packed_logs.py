@@ -59,7 +59,6 @@ def shape_of(log):
 
 
 def type_of(rows, column):
-    """Return the type of the values of a column."""
     return next(type(row[column]) for row in rows if row[column] is not None)
 
 

@@ -19,7 +19,7 @@ from clickassay.logs.log import local_half
 from clickassay.logs.spark.errors import translate_error
 from clickassay.logs.spark.job import bytes_here
 from clickassay.logs.spark.read import lies_here
-from clickassay.logs.spark.session import SparkPlace, _conf
+from clickassay.logs.spark.session import _conf, is_new_and_local
 
 
 @pytest.mark.parametrize(
@@ -59,21 +59,22 @@ def test_spark_is_asked_for_by_name():
 
 
 @pytest.mark.parametrize(
-    ("place", "local"),
+    ("given", "local"),
     [
-        (SparkPlace(), True),
-        (SparkPlace(master="local[2]"), True),
-        (SparkPlace(master="spark://h:7077"), False),
-        (SparkPlace(conf={"spark.master": "spark://h:7077"}), False),
-        (SparkPlace(remote="sc://h"), False),
+        ({}, True),
+        ({"spark_master": "local[2]"}, True),
+        ({"spark_master": "spark://h:7077"}, False),
+        ({"spark_conf": ["spark.master=spark://h:7077"]}, False),
+        ({"spark_remote": "sc://h"}, False),
     ],
 )
-def test_only_a_spark_of_ones_own_is_local(monkeypatch, place, local):
+def test_only_a_spark_of_ones_own_is_local(monkeypatch, given, local):
     for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
-    assert place.is_new_and_local is local
+    settings = load_settings(engine="spark", **given)
+    assert is_new_and_local(settings) is local
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
-    assert not place.is_new_and_local
+    assert not is_new_and_local(settings)
 
 
 JAVA = "spark.driver.defaultJavaOptions"
@@ -81,21 +82,21 @@ SMALL, LARGE = 44_000_000, 356_000_000  # a log of 1 million simulated searches,
 
 
 @pytest.mark.parametrize(
-    ("place", "options"),
+    ("given", "log_bytes", "options"),
     [
-        (SparkPlace(log_bytes=SMALL), "-XX:TieredStopAtLevel=1"),
-        (SparkPlace(log_bytes=LARGE), None),
-        (SparkPlace(log_bytes=None), None),
-        (SparkPlace(master="spark://h:7077", log_bytes=SMALL), None),
-        (SparkPlace(conf={JAVA: "-ea"}, log_bytes=SMALL), "-ea"),
+        ({}, SMALL, "-XX:TieredStopAtLevel=1"),
+        ({}, LARGE, None),
+        ({}, None, None),
+        ({"spark_master": "spark://h:7077"}, SMALL, None),
+        ({"spark_conf": [f"{JAVA}=-ea"]}, SMALL, "-ea"),
     ],
 )
 def test_only_a_small_log_on_a_spark_of_ones_own_does_without_the_second_compiler(
-    monkeypatch, place, options
+    monkeypatch, given, log_bytes, options
 ):
     for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
-    assert _conf(place).get(JAVA) == options
+    assert _conf(load_settings(engine="spark", **given), log_bytes).get(JAVA) == options
 
 
 @pytest.mark.parametrize(
@@ -104,8 +105,8 @@ def test_only_a_small_log_on_a_spark_of_ones_own_does_without_the_second_compile
 def test_a_memory_limit_is_the_same_number_of_bytes_on_every_engine(monkeypatch, tmp_path, limit, size):
     for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
-    asked = load_settings(memory_limit=limit).memory_limit_bytes
-    java = _conf(SparkPlace(memory_limit=asked))["spark.driver.memory"]
+    settings = load_settings(memory_limit=limit)
+    asked, java = settings.memory_limit_bytes, _conf(settings)["spark.driver.memory"]
     with duckdb.connect(config=_config(tmp_path, None, asked)) as connection:
         sizes = f"SELECT current_setting('memory_limit'), format_bytes({size})"
         told, expected = connection.execute(sizes).fetchone()

@@ -31,8 +31,9 @@ from clickassay.logs.sql.steps import (
     results,
     run_steps,
 )
-from clickassay.logs.sql.translate import tables_read
+from support.pages import script
 
+tables_read = script("sql").tables_read
 CONDITIONS = {step.when for step in SEQUENCE}
 PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If)})
 LOOKED_AT = sorted({when.table for when in CONDITIONS if isinstance(when, IfRows)})

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from clickassay.api.screen.chart import Chart
+from clickassay.api.screen.charts import Chart
 from clickassay.api.screen.parts import Part, ShownTable, on_screen
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import SavedResult

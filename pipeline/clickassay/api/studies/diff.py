@@ -26,14 +26,8 @@ MOST_OF_FAMILY, MOST_OTHERS, MOST_NAMED = 2, 5, 3
 """Rows of each family of numbers, rows of each other table, and sentences on the order of metrics: so that
 all fits 60 lines. The frames, and the page, have everything."""
 
-_SHORT = {
-    "means of editorial metrics": "mean",
-    "means of click metrics": "mean",
-    "correlations within queries": "within queries",
-    "weighted correlations": "over all queries",
-    "closed forms": "closed form",
-    "correlations by class": "by class",
-}
+_OF_FAMILIES = ("mean", "mean", "within queries", "over all queries", "closed form", "by class")
+_SHORT = dict(zip(FAMILIES, _OF_FAMILIES, strict=True))
 
 
 class DiffResult(Result):

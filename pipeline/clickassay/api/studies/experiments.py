@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from clickassay.api.screen.chart import Chart
+from clickassay.api.screen.charts import Chart
 from clickassay.api.screen.parts import Part, on_screen
 from clickassay.api.screen.python import for_python
 from clickassay.api.screen.result import Result, SavedResult, attribute_of

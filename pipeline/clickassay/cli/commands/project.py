@@ -106,13 +106,9 @@ def settings(settings_file: SETTINGS_FILE = None, project: PROJECT_FILE = None, 
         value, source = getattr(values, name), origins.source.get(name)
         if name.startswith("spark_") and value:
             value = "…"  # it may be secret
-        rows.append(
-            {
-                "name": name,
-                "value": list(value) if isinstance(value, tuple) else value,
-                "source": "default" if source is None else "variable" if source == PREFIX else source,
-            }
-        )
+        value = list(value) if isinstance(value, tuple) else value
+        source = "default" if source is None else "variable" if source == PREFIX else source
+        rows.append({"name": name, "value": value, "source": source})
     rows += _inputs(at_hand, file)
     if json:
         write_json(rows)

@@ -3,12 +3,14 @@
 import codecs
 import re
 import shlex
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median_low
 from typing import Literal
+
+import polars as pl
 
 from clickassay.core.errors import InputError, SettingsError
 from clickassay.core.progress import Progress, silent
@@ -95,8 +97,9 @@ def import_judgments(
         read = [read_judgment_file(file, reading, folder.counts, progress=progress) for file in files]
         names = _topic_queries(read, reading, options, progress)
         graded = list(_grade_ratings(read, names, maps, options, folder.counts))
-        rows = combine_raters(graded, options.raters or "each", folder.counts)
-        every = [(row.query, row.url, row.grade, row.judge) for row in rows]
+        rated = pl.DataFrame(graded, _GRADED, orient="row")
+        rows = combine_raters(rated, options.raters or "each", folder.counts)
+        every: list[_Row] = rows.select("query", "url", "grade", "judge").rows()
         kept = every if options.repeats else base.distinct_judgments(every, folder.counts)
         if options.conflicts == "max":
             best: dict[tuple[str, str, str | None], int] = {}
@@ -168,16 +171,11 @@ def _topic_queries(
 # ---- grades -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class GradedRating:
-    """One grade."""
-
-    query: str
-    url: str
-    grade: int
-    judge: str | None  # The judge, as the user named it.
-    rater: str | None  # The rater, as the file has it.
-    file: str  # Name of its file, without ending.
+_GRADED = pl.Schema({
+    "query": pl.String, "url": pl.String, "grade": pl.Int64, "judge": pl.String, "rater": pl.String,
+    "file": pl.String,
+})  # fmt: skip
+"""Grades, with the judge as the user named it, the rater as the file has it, the file without its ending."""
 
 
 def _grade_ratings(
@@ -186,7 +184,7 @@ def _grade_ratings(
     maps: Sequence[scales.GradeMap | None],
     options: RatingOptions,
     counts: dict[str, int],
-) -> Iterator[GradedRating]:
+) -> Iterator[tuple[str | int | None, ...]]:
     keys = [_rating_keys(file, of_file, counts) for file, of_file in zip(read, maps, strict=True)]
     places: list[dict[str, str]] = [{} for _ in read]
     for found, file, by_value in zip(places, read, keys, strict=True):
@@ -213,7 +211,7 @@ def _grade_ratings(
                 counts["ratings_blank" if is_blank else "ratings_not_judged"] += 1
                 continue
             query = query_of.get(rating.query, rating.query)
-            yield GradedRating(query, rating.url, by_key[key], judge, rating.rater, stem)
+            yield query, rating.url, by_key[key], judge, rating.rater, stem
 
 
 def _as_text(name: str) -> str:
@@ -268,7 +266,7 @@ COMBINED: dict[str, Callable[[Sequence[int]], int]] = {"majority": majority, "me
 """Of an even number of grades, the median is the lower of the two in the middle."""
 
 
-def combine_raters(rows: Sequence[GradedRating], rule: str, counts: dict[str, int]) -> list[GradedRating]:
+def combine_raters(rows: pl.DataFrame, rule: str, counts: dict[str, int]) -> pl.DataFrame:
     """Apply a rule of `RULES` to rows that name raters; rows that name none stay as they are.
 
     With ``each``, each rater becomes a judge, and a row without a rater gets a judge named after its file:
@@ -277,40 +275,34 @@ def combine_raters(rows: Sequence[GradedRating], rule: str, counts: dict[str, in
 
     Raises InputError if the rule is ``final`` and there are no final ratings.
     """
-    raters = {row.rater for row in rows} - {None}
-    given: dict[tuple[str | None, str, str], dict[tuple[str, int], None]] = defaultdict(dict)
-    for row in rows:
-        if row.rater is not None and row.rater != FINAL:
-            given[row.judge, row.query, row.url][row.rater, row.grade] = None
-    ratings = {result: list(some) for result, some in given.items()}
-    counts["raters"] = len(raters - {FINAL})
-    counts["results_rated_by_several"] += sum(len({who for who, _ in one}) > 1 for one in ratings.values())
-    counts["results_raters_differ"] += sum(len({grade for _, grade in one}) > 1 for one in ratings.values())
-    counts["results_rated_twice_by_one"] += sum(
-        len({who for who, _ in one}) < len(one) for one in ratings.values()
+    rated = rows.filter(pl.col("rater") != FINAL)
+    once = rated.unique(["judge", "query", "url", "rater", "grade"], keep="first", maintain_order=True)
+    results = once.group_by("judge", "query", "url", maintain_order=True).agg(
+        "grade", raters=pl.col("rater").n_unique(), grades=pl.col("grade").n_unique()
     )
+    counts["raters"] = once["rater"].n_unique()
+    counts["results_rated_by_several"] += int((results["raters"] > 1).sum())
+    counts["results_raters_differ"] += int((results["grades"] > 1).sum())
+    counts["results_rated_twice_by_one"] += int((results["raters"] < results["grade"].list.len()).sum())
+    is_plain = pl.col("rater").is_null()
     if rule == "each":
-        who = [[one for one in (row.judge, row.rater) if one is not None] for row in rows]
-        named = [
-            replace(row, judge="/".join(names) or row.file) for row, names in zip(rows, who, strict=True)
-        ]
-        return named if raters else list(rows)
-    plain = [row for row in rows if row.rater is None]
-    agreed = [row for row in rows if row.rater == FINAL]
+        who = pl.concat_str("judge", "rater", separator="/", ignore_nulls=True)
+        named = pl.when(is_plain & pl.col("judge").is_null()).then("file").otherwise(who)
+        return rows if rows["rater"].null_count() == rows.height else rows.with_columns(judge=named)
+    agreed = rows.filter(rater=FINAL)
     if rule == FINAL:
-        if not agreed:
+        if agreed.is_empty():
             raise InputError(
                 "--raters final: no file has a column final_rating; choose each, majority or median"
             )
-        counts["ratings_left_aside"] += len(rows) - len(plain) - len(agreed)
-        return [row for row in rows if row.rater in (FINAL, None)]
-    counts["ratings_left_aside"] += len(agreed)
-    counts["judgments_repeated"] += len(rows) - len(plain) - len(agreed) - sum(map(len, ratings.values()))
-    combined = [
-        GradedRating(query, url, COMBINED[rule]([grade for _, grade in one]), judge, None, "")
-        for (judge, query, url), one in ratings.items()
-    ]
-    return [*combined, *plain]
+        counts["ratings_left_aside"] += rated.height
+        return rows.filter(is_plain | (pl.col("rater") == FINAL))
+    counts["ratings_left_aside"] += agreed.height
+    counts["judgments_repeated"] += rated.height - once.height
+    grades = pl.Series([COMBINED[rule](some) for some in results["grade"].to_list()], dtype=pl.Int64)
+    return pl.concat(
+        [results.select("query", "url", "judge", grade=grades), rows.filter(is_plain)], how="diagonal"
+    )
 
 
 # ---- rows ---------------------------------------------------------------------------------------

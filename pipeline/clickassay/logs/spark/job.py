@@ -27,7 +27,7 @@ from clickassay.logs.spark.engine import SparkEngine
 from clickassay.logs.spark.functions import F
 from clickassay.logs.spark.read import SparkHalf, read_for_spark
 from clickassay.logs.spark.remote import RemoteFiles, SparkFolder
-from clickassay.logs.spark.session import SparkPlace, check_workers, is_local, spark_session
+from clickassay.logs.spark.session import check_workers, is_local, spark_session
 from clickassay.logs.sql.sessioniser import SqlBatchProcessor, sql_pattern_table
 from clickassay.patterns.table import write_patterns
 
@@ -117,17 +117,9 @@ def spark_engine(settings: Settings, work: Path | None, log_bytes: int | None) -
 
     log_bytes: of the log, if it lies here: `bytes_here`.
     """
-    place = SparkPlace(
-        settings.spark_master,
-        settings.spark_remote,
-        dict(entry.split("=", 1) for entry in settings.spark_conf),
-        settings.threads,
-        settings.memory_limit_bytes,
-        log_bytes,
-    )
     with (
         tempfile.TemporaryDirectory(prefix=".spill.", dir=work) as spill,
-        spark_session(place) as session,
+        spark_session(settings, log_bytes) as session,
         _staging(session, settings.spark_staging, Path(spill)) as staging,
     ):
         if not is_local(session):

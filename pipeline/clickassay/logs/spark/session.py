@@ -13,12 +13,11 @@ import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clickassay.core.errors import EngineError, SettingsError
-from clickassay.core.settings import memory_bytes
+from clickassay.core.settings import Settings, memory_bytes
 from clickassay.logs.spark.errors import first_cause, text_error, translate_error
 
 if TYPE_CHECKING:
@@ -61,31 +60,23 @@ _SMALL_LOG_BYTES = 150_000_000
 _LEAST_MEMORY = 512 << 20
 
 
-@dataclass(frozen=True)
-class SparkPlace:
-    """Where Spark runs."""
+def _given(settings: Settings) -> dict[str, str]:
+    return dict(entry.split("=", 1) for entry in settings.spark_conf)
 
-    # URL of a master, as ``spark://host:7077`` or ``local[4]``; None = the active session, or local.
-    master: str | None = None
-    # URL of a Spark Connect server, as ``sc://host:15002``; then `master` must be None.
-    remote: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)  # Spark's own settings.
-    # threads, memory_limit: Of a local Spark: threads, and memory in bytes.
-    threads: int | None = None
-    memory_limit: int | None = None
-    log_bytes: int | None = None  # Of the log that it is started for; None = not known.
 
-    @property
-    def is_new_and_local(self) -> bool:
-        """Whether Spark is to be started within this process, and not by another that says where it runs."""
-        if self.remote is not None or "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ:
-            return False
-        return (self.master or self.conf.get("spark.master", "local")).startswith("local")
+def is_new_and_local(settings: Settings) -> bool:
+    """Return whether Spark is started within this process, and not by another that says where it runs."""
+    is_elsewhere = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
+    master = settings.spark_master or _given(settings).get("spark.master", "local")
+    return settings.spark_remote is None and not is_elsewhere and master.startswith("local")
 
 
 @contextmanager
-def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
-    """Yield a session with the steps' settings; EngineError if Spark, Java or a master is not there."""
+def spark_session(settings: Settings, log_bytes: int | None = None) -> Iterator["SparkSession"]:
+    """Yield a session with the steps' settings; EngineError if Spark, Java or a master is not there.
+
+    log_bytes: of the log that it is started for; None = not known.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -95,14 +86,14 @@ def spark_session(place: SparkPlace) -> Iterator["SparkSession"]:
     _check_version(pyspark.__version__)
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    if place.remote is None and (active := SparkSession.getActiveSession()) is not None:
-        yield _prepared(active.newSession(), place.conf)
+    if settings.spark_remote is None and (active := SparkSession.getActiveSession()) is not None:
+        yield _prepared(active.newSession(), _given(settings))
         return
     with _quiet() as noise:
-        session = _started(place, noise)
+        session = _started(settings, log_bytes, noise)
     try:
         _check_version(session.version)
-        yield _prepared(session, place.conf)
+        yield _prepared(session, _given(settings))
     finally:
         _stop(session)
 
@@ -126,19 +117,19 @@ def _prepared(session: "SparkSession", given: Mapping[str, str]) -> "SparkSessio
     return session
 
 
-def _started(place: SparkPlace, noise: Path) -> "SparkSession":
+def _started(settings: Settings, log_bytes: int | None, noise: Path) -> "SparkSession":
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     builder: Any = SparkSession.builder
     try:
-        remote = place.remote or os.environ.get("SPARK_REMOTE")
+        remote = settings.spark_remote or os.environ.get("SPARK_REMOTE")
         if remote is not None:
             _check_answers(remote, "sc", _CONNECT_PORT, "Spark Connect server")
             return builder.remote(remote).getOrCreate()  # type: ignore[no-any-return]
         _find_java()
-        if place.master is not None:
-            _check_answers(place.master, "spark", _MASTER_PORT, "Spark master")
-        session = builder.config(map=_conf(place)).getOrCreate()
+        if settings.spark_master is not None:
+            _check_answers(settings.spark_master, "spark", _MASTER_PORT, "Spark master")
+        session = builder.config(map=_conf(settings, log_bytes)).getOrCreate()
         session.sparkContext.setLogLevel("OFF")
         return session  # type: ignore[no-any-return]
     except EngineError:
@@ -150,18 +141,18 @@ def _started(place: SparkPlace, noise: Path) -> "SparkSession":
         raise translate_error(error, last_words) from text_error(error)
 
 
-def _conf(place: SparkPlace) -> dict[str, str]:
+def _conf(settings: Settings, log_bytes: int | None = None) -> dict[str, str]:
     conf = {**_SESSION, "spark.app.name": "clickassay"}
-    if place.master is not None:
-        conf["spark.master"] = place.master
-    if place.is_new_and_local:
-        conf = {**_LOCAL, "spark.master": f"local[{place.threads or '*'}]", **conf}
-        limit, usual = place.memory_limit, max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))
+    if settings.spark_master is not None:
+        conf["spark.master"] = settings.spark_master
+    if is_new_and_local(settings):
+        conf = {**_LOCAL, "spark.master": f"local[{settings.threads or '*'}]", **conf}
+        limit, usual = settings.memory_limit_bytes, max(1024, min(8192, int(memory_bytes() * 0.4) >> 20))
         conf["spark.driver.memory"] = f"{usual}m" if limit is None else f"{max(_LEAST_MEMORY, limit) >> 10}k"
-        if place.log_bytes is not None and place.log_bytes < _SMALL_LOG_BYTES:
+        if log_bytes is not None and log_bytes < _SMALL_LOG_BYTES:
             conf["spark.driver.defaultJavaOptions"] = _JAVA_OF_SMALL_LOG
         conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
-    return {**conf, **place.conf}
+    return {**conf, **_given(settings)}
 
 
 def _check_answers(url: str, scheme: str, port: int, what: str) -> None:

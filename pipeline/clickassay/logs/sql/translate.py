@@ -5,7 +5,6 @@ what engines spell differently has one name in ``sql/macros/<engine>.sql``, whos
 the calls.
 """
 
-import itertools
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -109,22 +108,6 @@ def _with_macros(macros: "Macros") -> "Rewrite":
         return in_parentheses(body.copy().transform(fill).transform(expand))
 
     return expand
-
-
-@cache
-def tables_read(step: str) -> frozenset[str]:
-    """Return the names of the tables that the SELECT of a step reads."""
-    from sqlglot import exp  # noqa: PLC0415
-
-    tree = _sqlglot().parse_one(sql_text(step), dialect=_WRITTEN_IN)
-    own = {part.alias for part in tree.find_all(exp.CTE)}
-    return frozenset(table.name for table in tree.find_all(exp.Table)) - own
-
-
-def first_comment(step: str) -> str:
-    """Return the first comment of a step, which describes its rows, without the dashes."""
-    lines = itertools.takewhile(lambda line: line.startswith("--"), sql_text(step).splitlines())
-    return " ".join(line.removeprefix("-- ") for line in lines)
 
 
 def _sqlglot() -> Any:  # noqa: ANN401 - a module

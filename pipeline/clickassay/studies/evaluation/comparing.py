@@ -58,7 +58,7 @@ def comparison_table(
             "better": (apart > 0).sum(axis=0), "worse": (apart < 0).sum(axis=0),
             "equal": len(apart) - (apart > 0).sum(axis=0) - (apart < 0).sum(axis=0),
         }  # fmt: skip
-        rows.append(_in(forms.COMPARISONS, columns, baseline=one, run=two))
+        rows.append(rows_of(forms.COMPARISONS, columns, baseline=one, run=two))
     return _with_holm(rows)
 
 
@@ -70,7 +70,8 @@ def _differences(names: Sequence[str], apart: Floats) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _in(table: Table, columns: Mapping[str, object], **same: object) -> pl.DataFrame:
+def rows_of(table: Table, columns: Mapping[str, object], **same: object) -> pl.DataFrame:
+    """Return rows of a table, NaN as null, with the same values in each."""
     frame = pl.DataFrame(columns).with_columns(pl.col(pl.Float64).fill_nan(None))
     return forms.in_form(table, frame.with_columns(**{name: pl.lit(value) for name, value in same.items()}))
 
@@ -169,8 +170,8 @@ def by_class(
         for run, own in values.items():
             mean, low, high = mean_with_interval(own[rows], *ends)
             columns: dict[str, object] = {"measure": names, "mean": mean, "ci_low": low, "ci_high": high}
-            means.append(_in(forms.CLASS_MEANS, columns, run=run, **same))
+            means.append(rows_of(forms.CLASS_MEANS, columns, run=run, **same))
         for one, two in pairs_of_runs(values, baseline):
             columns = _differences(names, (values[two] - values[one])[rows])
-            pairs.append(_in(forms.CLASS_COMPARISONS, columns, baseline=one, run=two, **same))
+            pairs.append(rows_of(forms.CLASS_COMPARISONS, columns, baseline=one, run=two, **same))
     return pl.concat(means), _with_holm(pairs)

@@ -21,15 +21,9 @@ from clickassay.inputs.text.trec import Source, plain_dict, read_numbers, read_p
 from clickassay.metrics.definition import Measure
 from clickassay.metrics.lists import Lists, measure_values
 from clickassay.metrics.names import parse_measure, parse_measures, spell_out
-from clickassay.studies.evaluation import forms
+from clickassay.studies.evaluation import comparing, forms
 from clickassay.studies.evaluation import lists as joined
 from clickassay.studies.evaluation.bounds import measure_bounds
-from clickassay.studies.evaluation.comparing import (
-    by_class,
-    comparison_table,
-    leaderboard,
-    mean_with_interval,
-)
 from clickassay.studies.evaluation.corrected import CorrectedTables, Design, corrected_tables
 
 _Grades = pl.DataFrame | Mapping[str, Mapping[str, Any]]
@@ -38,9 +32,6 @@ Conflicts = Literal["error", "max", "mean-rounded", "latest"]
 Measures = str | Measure | Iterable[object]
 
 DEFAULT_MEASURES = "nDCG@10 ERR@10 AP RR P@10"
-
-
-OTHERS = tuple(table.name for group in forms.ONLY_IF_ASKED for table in group)
 
 
 @dataclass(frozen=True)
@@ -71,7 +62,7 @@ class Evaluation:
     @property
     def frames(self) -> dict[str, pl.DataFrame]:
         """The frames by the names of their forms."""
-        names = ("runs", "means", "per_query", "comparisons", *OTHERS)
+        names = ("runs", "means", "per_query", "comparisons", *(table.name for table in forms.ASKED))
         return {name: getattr(self, name) for name in names}
 
     def __getitem__(self, measure: str | Measure) -> float:
@@ -146,20 +137,22 @@ def evaluate(  # noqa: PLR0913 - one parameter for each choice that changes a nu
     corrected = _corrected(parts, read, (more, design), (options, baseline, strict))
     values, names = {name: part.values for name, part in parts.items()}, tuple(map(str, parsed))
     means = pl.concat([part.means(name, parsed) for name, part in parts.items()])
-    compared = comparison_table(names, values, seed=seed, baseline=baseline)
+    compared = comparing.comparison_table(names, values, seed=seed, baseline=baseline)
     in_classes = (forms.CLASS_MEANS.empty(), forms.CLASS_COMPARISONS.empty())
     if classes is not None:
         queries = next(iter(parts.values())).lists.queries
-        in_classes = by_class(parsed, values, queries, classes, baseline=baseline)
+        in_classes = comparing.by_class(parsed, values, queries, classes, baseline=baseline)
     return Evaluation(
         parsed,
         {name: part.lists for name, part in parts.items()},
-        pl.concat([part.run_row(name) for name, part in parts.items()]),
+        forms.in_form(
+            forms.RUNS, pl.DataFrame([{"run": name} | part.counts for name, part in parts.items()])
+        ),
         means,
         pl.concat([part.per_query(name, names) for name, part in parts.items()]),
         compared,
         *corrected[:2],
-        forms.LEADERBOARD.empty() if baseline else leaderboard(parsed, means, compared),
+        forms.LEADERBOARD.empty() if baseline else comparing.leaderboard(parsed, means, compared),
         *in_classes,
         cautions=(*cautions, *corrected[2]),
         planned=design is not None,
@@ -313,9 +306,7 @@ class _RunValues:
     values: Floats
     low: Floats | None
     high: Floats | None
-    missing: int
-    unjudged: int
-    judged: int
+    counts: dict[str, Any]
     apart: tuple[str, ...]
 
     @classmethod
@@ -342,49 +333,36 @@ class _RunValues:
         values = np.column_stack(
             [measure_values(measure, lists, options.settings) for measure in options.measures]
         )
-        missing, alone = len(judged - there), len(there - judged)
-        return cls(lists, values, low, high, missing, alone, len(judged), apart)
-
-    def run_row(self, name: str) -> pl.DataFrame:
-        row = {
-            "run": name,
-            "queries_judged": self.judged,
-            "queries_averaged": len(self.lists.queries),
-            "queries_missing": self.missing,
-            "queries_unjudged": self.unjudged,
-            "results": len(self.lists.grades),
-            "results_judged": int((self.lists.grades >= 0).sum()),
+        counts = {
+            "queries_judged": len(judged),
+            "queries_averaged": len(queries),
+            "queries_missing": len(judged - there),
+            "queries_unjudged": len(there - judged),
+            "results": len(lists.grades),
+            "results_judged": int((lists.grades >= 0).sum()),
         }
-        return forms.in_form(forms.RUNS, pl.DataFrame([row]))
+        return cls(lists, values, low, high, counts, apart)
 
     def means(self, name: str, measures: tuple[Measure, ...]) -> pl.DataFrame:
         ends_of_range = np.array([(one.metric.low, one.metric.high) for one in measures], dtype=np.float64)
-        mean, low, high = mean_with_interval(self.values, *ends_of_range.T)
-        frame = pl.DataFrame(
-            {"measure": list(map(str, measures)), "mean": mean, "ci_low": low, "ci_high": high}
-        )
-        bounds = self.bounds(lambda values: values.mean(axis=0))
-        frame = frame.with_columns(run=pl.lit(name), n_queries=len(self.values), **bounds)
-        return forms.in_form(forms.MEANS, frame.with_columns(pl.col(pl.Float64).fill_nan(None)))
+        mean, low, high = comparing.mean_with_interval(self.values, *ends_of_range.T)
+        columns = {"measure": list(map(str, measures)), "mean": mean, "ci_low": low, "ci_high": high}
+        columns |= self.bounds(lambda values: values.mean(axis=0))
+        return comparing.rows_of(forms.MEANS, columns, run=name, n_queries=len(self.values))
 
     def per_query(self, name: str, names: tuple[str, ...]) -> pl.DataFrame:
-        number = len(names)
-        frame = pl.DataFrame(
-            {
-                "query": np.repeat(np.array(self.lists.queries, dtype=object), number),
-                "measure": list(names) * len(self.lists.queries),
-                "value": self.values.ravel(),
-            },
-            schema_overrides={"query": pl.String},
-        ).with_columns(run=pl.lit(name), **self.bounds(np.ravel))
-        return forms.in_form(forms.PER_QUERY, frame)
+        columns = {
+            "query": np.repeat(np.array(self.lists.queries, dtype=object), len(names)),
+            "measure": list(names) * len(self.lists.queries),
+            "value": self.values.ravel(),
+        }
+        frame = pl.DataFrame(columns | self.bounds(np.ravel), schema_overrides={"query": pl.String})
+        return forms.in_form(forms.PER_QUERY, frame.with_columns(run=pl.lit(name)))
 
-    def bounds(self, each: Callable[[Floats], Floats]) -> dict[str, pl.Expr | pl.Series]:
+    def bounds(self, each: Callable[[Floats], Floats]) -> dict[str, Any]:
         """Return the columns of the bounds, as `each` makes them of (Q, E) values; null without bounds."""
         ends = {"low": self.low, "high": self.high}
-        return {
-            end: pl.lit(None) if values is None else pl.Series(each(values)) for end, values in ends.items()
-        }
+        return {end: None if values is None else each(values) for end, values in ends.items()}
 
 
 def _queries(table: _Grades) -> set[str]:

@@ -191,26 +191,13 @@ CLASS_COMPARISONS = Table(
 ONLY_IF_ASKED = ((LEADERBOARD,), (CLASS_MEANS, CLASS_COMPARISONS), (CORRECTED_MEANS, CORRECTED_COMPARISONS))
 """Tables that are left out together where the first of them has no rows."""
 
+ASKED = tuple(table for group in ONLY_IF_ASKED for table in group)
+EVALUATION_TABLES = (RUNS, MEANS, PER_QUERY, COMPARISONS, *ASKED, RECALL_PRECISION, GAIN_CURVES, R_PRECISIONS)
+
 
 def asked_for(frames: Mapping[str, pl.DataFrame]) -> tuple[Table, ...]:
     """Return the tables of `ONLY_IF_ASKED` that are not left out."""
     return tuple(table for group in ONLY_IF_ASKED if frames[group[0].name].height for table in group)
-
-
-EVALUATION_TABLES = (
-    RUNS,
-    MEANS,
-    PER_QUERY,
-    COMPARISONS,
-    LEADERBOARD,
-    CLASS_MEANS,
-    CLASS_COMPARISONS,
-    CORRECTED_MEANS,
-    CORRECTED_COMPARISONS,
-    RECALL_PRECISION,
-    GAIN_CURVES,
-    R_PRECISIONS,
-)
 
 
 def in_form(table: Table, frame: pl.DataFrame) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from clickassay.metrics.names import parse_measures
 from clickassay.studies.evaluation.conventions import Convention, conventions
 from clickassay.studies.evaluation.curves import curve_tables
 from clickassay.studies.evaluation.evaluate import Evaluation, evaluate
-from clickassay.studies.evaluation.forms import EVALUATION_TABLES, LEADERBOARD, ONLY_IF_ASKED, asked_for
+from clickassay.studies.evaluation.forms import ASKED, EVALUATION_TABLES, LEADERBOARD, asked_for
 from clickassay.studies.evaluation.report import answer, build_evaluation_report, evaluation_tables
 
 SHALLOWEST, DEEPEST = 10, 100
@@ -174,7 +174,7 @@ def write_evaluation(
     one, rel = result.evaluation, result.options.get("rel", 1)
     depth = min(DEEPEST, max(SHALLOWEST, *(measure.depth or 0 for measure in one.measures)))
     frames = one.frames | curve_tables(one.lists, rel=rel, depth=depth)
-    left = {table for group in ONLY_IF_ASKED for table in group} - set(asked_for(frames))
+    left = set(ASKED) - set(asked_for(frames))
     frames = {table.name: frames[table.name] for table in EVALUATION_TABLES if table not in left}
     report = build_evaluation_report(
         one, frames, result.conventions, rel=rel, command=command, per_query=per_query

@@ -1,9 +1,7 @@
 """Sampling distributions of queries: Derivation 1 and variants (Sawade et al. 2012)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf, sqrt
-from types import MappingProxyType
 
 import numpy as np
 
@@ -12,19 +10,12 @@ from clickassay.core.records import Floats
 from clickassay.studies.labelling.moments import ROUNDING, Moments, measure_moments
 from clickassay.studies.labelling.pool import Pool
 
-VARIANTS: Mapping[str, str] = MappingProxyType(
-    {
-        "active": "grade probabilities and costs",
-        "uniform relevance": "costs alone: all grades are equally likely",
-        "uniform cost": "grade probabilities alone: all queries cost the same",
-        "passive": "neither: queries are drawn by their frequencies",
-        "corrected": "as active; labels correct what the grade probabilities say of all queries",
-    }
-)
-"""The inputs that each sampling distribution uses."""
-
 CORRECTED = "corrected"
 """The variant whose estimate is the model's mean over all queries, corrected by labels."""
+
+VARIANTS = ("active", "uniform relevance", "uniform cost", "passive", CORRECTED)
+"""Distributions by grade probabilities and costs; by costs alone, as if all grades were equally likely; by
+probabilities alone, as if all queries cost the same; by frequencies; as the first."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts import run as contracts
+from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.report.sections.users import MAX_FOUND, NONE, POINT, cascade_effects_section
 from clickassay.report.tables import Share
 from support.reports.report_runs import report_of, run_of
@@ -35,7 +36,7 @@ def section_of(examples, named, **settings):
         for query in every
     ]
     tables["queries"] = contracts.RUN_QUERIES.canonical(pl.DataFrame(rows))
-    tables["cascade_effects"] = contracts.CASCADE_EFFECTS.canonical(pl.DataFrame(examples))
+    tables["cascade_effects"] = CASCADE_EFFECTS.canonical(pl.DataFrame(examples))
     return cascade_effects_section(run_of(tables, **settings))
 
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts import run as contracts
+from clickassay.core.contracts.correlation import INFLUENCE
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import chance_shares, depends_mostly
 from clickassay.metrics.catalogue import BASELINES
@@ -303,7 +304,7 @@ def test_the_most_influential_queries_of_the_best_metric_are_listed_by_their_eff
 
 def test_the_file_of_influence_has_every_row_with_the_query_or_its_digest():
     data = influence_of(run_of(run_with(influence=influenced(0.1)))).folded[0].data
-    assert data.columns == [column.name for column in contracts.INFLUENCE.columns]
+    assert data.columns == [column.name for column in INFLUENCE.columns]
     assert data.height == 4
     assert set(data["query"]) == {"query unknown"}  # the table of queries lacks them
 

@@ -1,4 +1,4 @@
-"""A picture of a report, for a notebook or a file."""
+"""Pictures of a report in a notebook."""
 
 from base64 import b64encode
 from dataclasses import dataclass
