@@ -77,14 +77,8 @@ def _declared(name: str, field: FieldInfo) -> Setting:
     limits = ", ".join(words.format(marks[mark]) for mark, words in _LIMITS.items() if mark in marks)
     if marks.keys() == {"ge", "le"}:
         limits = f"{marks['ge']} to {marks['le']}"
-    return Setting(
-        name=name,
-        meaning=str(field.description),
-        type=field.annotation,
-        default=default,
-        limits=each or limits,
-        **more,
-    )
+    meaning, group = str(field.description), more.pop("group")
+    return Setting(name, group, meaning, field.annotation, default, each or limits, **more)
 
 
 def _in_words(value: object) -> str:

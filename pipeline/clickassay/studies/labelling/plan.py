@@ -24,7 +24,7 @@ BLOCK = 4096
 """Number of draws made at once."""
 
 MAX_DRAWS_PER_QUERY = 100
-"""Most draws for each query of the pool, unless the caller says otherwise."""
+"""Most draws for each query of the pool."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,15 @@ class Draws:
     spent: float  # What the paid ones cost together; never above the budget.
 
 
-def draw(
-    costs: Floats, q: Floats, budget: float, rng: np.random.Generator, *, max_draws: int | None = None
-) -> Draws:
+def draw(costs: Floats, q: Floats, budget: float, rng: np.random.Generator) -> Draws:
     """Draw queries with probabilities q (m,) until the budget is spent on their costs (m,).
 
     It ends before the first draw whose labels would exceed it, with the draw that pays for the last query
-    with q above 0, or after `max_draws` (default: 100 a query). A generator gives the same draws, a larger
-    budget more at the end. Raises ActiveError for a budget of 0 or below, or `max_draws` below 1.
+    with q above 0, or after 100 draws a query. A generator gives the same draws, a larger budget more at the
+    end. Raises ActiveError for a budget of 0 or below.
     """
     check_budget(budget)
-    most = MAX_DRAWS_PER_QUERY * len(costs) if max_draws is None else max_draws
-    if most < 1:
-        raise ActiveError(f"at most {most} draws were asked for: give 1 or more")
+    most = MAX_DRAWS_PER_QUERY * len(costs)
     reach = np.cumsum(q)
     reach = reach / reach[-1]  # its end is exactly 1, which no random number reaches
     unpaid, waiting, spent = np.array(costs), int(np.count_nonzero(q)), 0.0
