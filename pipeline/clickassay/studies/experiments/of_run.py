@@ -422,10 +422,12 @@ class RunTests:
 
     @property
     def same_pairs(self) -> Iterator[str]:
-        """Yield what A/B tests of the same two rankers say of users, beside interleaved tests."""
+        """Yield what A/B tests of the same two rankers (and group: names may be roles) say of users."""
         for one in self.tests if self.kind == INTERLEAVED else ():
             for other in replace(self, kind=AB).tests:
-                is_same = all(one.users[name] == other.users[name] for name in ("control", "variant"))
+                is_same = all(
+                    one.users[name] == other.users[name] for name in ("group", "control", "variant")
+                )
                 if not is_same or any(test.problems or test.is_aa for test in (one, other)):
                     continue
                 clear = [test.direction for test in (one, other) if test.direction]

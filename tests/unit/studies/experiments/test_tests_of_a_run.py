@@ -343,8 +343,9 @@ def test_both_kinds_stand_beside_each_other_even_with_one_name():
 )
 def test_an_a_b_test_of_the_same_rankers_is_told_beside_an_interleaved_one(users, mixed, words):
     tests = made(
-        planted("split", "agree", users), drafted("mix", "agree", mixed),
-        planted("bad", "agree", counts=False), planted("other", "agree", control="older"),
+        planted("split", "agree", users, group="idea"), drafted("mix", "agree", mixed, group="idea"),
+        planted("bad", "agree", counts=False, group="idea"), planted("another idea", "agree"),
+        planted("other", "agree", control="older", group="idea"),
         checks=[check("bad", "finding", "find the users")],
     )  # fmt: skip
     ab, interleaved = tests.kinds
