@@ -339,7 +339,9 @@ def support(held: HeldOut, rng: np.random.Generator) -> Support:
     behind = _interval(held, lambda terms: terms.correlations[..., [best], :] - terms.correlations)
     real = float(held.whole.real[at])
     reason = None
-    if not real >= LEAST_ATTAINABLE**2:
+    if np.isnan(real):
+        reason = f"{held.click_metric} is the same in all rankings of each query"
+    elif real < LEAST_ATTAINABLE**2:
         reason = (
             f"{min(1 - real, 1):.0%} of the variance of {held.click_metric} between rankings of a query is "
             f"noise of their sessions, so no model could reach a correlation of {LEAST_ATTAINABLE}"

@@ -288,6 +288,12 @@ def test_a_log_whose_rankings_differ_by_noise_alone_cannot_tell():
     assert sum(one is not None for one in refused) >= 11
 
 
+def test_a_log_that_clicks_alike_cannot_tell():
+    log = planted("PBM", 4, np.random.default_rng(14), sessions=20)
+    alike = replace(log, masks=np.ones_like(log.masks))
+    assert support_of(alike).reason == "MeanRR is the same in all rankings of each query"
+
+
 def premise_of(log):
     kinds = click_models([BY_POSITION, *CASCADES])
     return position_premise(held_out(log, kinds, splits=4, rng=np.random.default_rng(0), **QUICK))
