@@ -40,3 +40,13 @@ def test_ips_has_a_value_where_examination_depends_on_position_alone():
     assert FOUND.filter(users="cascade")["ips"].max() <= 0.05
     large = DENSE.filter(pl.col("queries") >= 100, users="positions")
     assert large["ips"].min() >= 0.95
+
+
+def test_the_page_states_the_figures_of_the_committed_result():
+    page = (ROOT / "docs/reference/click-models.md").read_text(encoding="utf-8")
+    shares = over_worlds(DENSE, "right"), over_worlds(FOUND, "correlation"), over_worlds(FOUND, "slope")
+    right, correlation, slope = (f"{100 * share:.1f}%" for share in shares)
+    assert f"was chosen in {right} of dense logs" in page
+    assert f"the correlation held the truth in {correlation}, of the slope in {slope}" in page
+    assert f"{100 * over_worlds(THIN, 'cannot_tell'):.1f}% of thin logs were refused" in page
+    assert FOUND.filter(users="cascade", log="dense")["worlds"].to_list() == [60, 30, 12]
