@@ -110,6 +110,10 @@ def _by_remedy(tests: RunTests, status: str) -> Iterator[str]:
 def tests_table(tests: RunTests) -> ReportTable:
     """Return the table of the tests, a row each."""
     matched = ("matched", "matched_low", "matched_high")
+    of_arms = (
+        *under("Sessions", field("control", "sessions_control"), field("treatment", "sessions")),
+        *under("Users", field("control", "users_control"), field("treatment", "users")),
+    )
     columns = (
         ShownColumn("Verdict", lambda row: row["test"].short),
         *under(
@@ -119,8 +123,7 @@ def tests_table(tests: RunTests) -> ReportTable:
         ),
         ShownColumn(visible(tests.metric), lambda row: _share(row["test"].offline, *DIFFERENCE)),
         *under("Judged", share("control", "judged_share_control"), share("treatment", "judged_share")),
-        *under("Sessions", field("control", "sessions_control"), field("treatment", "sessions")),
-        *under("Users", field("control", "users_control"), field("treatment", "users")),
+        *(of_arms if tests.kind == AB else (field("Sessions", "sessions"),)),
     )
     rows = [{**one.users, "test": one} for one in tests.tests]
     return shown_table(

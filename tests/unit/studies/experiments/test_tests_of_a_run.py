@@ -322,6 +322,7 @@ def test_both_kinds_stand_beside_each_other_even_with_one_name():
     assert not list(interleaved.problems)
     first, second = map(shown.tests_section, (ab, interleaved))
     assert (first.name, second.name) == ("tests", "interleaved")
+    assert [len(one.tables[0].heads) for one in (first, second)] == [10, 7]
     assert "Caution: “t”: more places." in second.reading
     assert not any("more places" in text for text in first.reading)
     names = [one.name for one in (*first.every_table, *second.every_table)]
