@@ -2,6 +2,7 @@
 
 import pytest
 
+import clickassay as ca
 from clickassay.core.settings import Settings
 from clickassay.inputs.importers.pyclick import import_pyclick
 from clickassay.inputs.importers.ubi import import_ubi
@@ -48,3 +49,13 @@ def test_a_real_log_gets_only_cautions_that_are_true_of_it(name, tmp_path):
 def test_nothing_is_said_of_a_simulated_world(world, tmp_path):
     simulate(world, out=tmp_path / "log", n_searches=6_000, seed=3)
     assert inspect_log(tables_of(tmp_path / "log"), Settings()).health == ()
+
+
+@pytest.mark.skipif(not CLARA.exists(), reason="no ../shared/data to read")
+def test_a_log_that_is_all_noise_supports_no_click_model(tmp_path):
+    clara(tmp_path / "log")
+    log = {name: tmp_path / "log" / f"{name}.parquet" for name in ("searches", "clicks")}
+    ca.pattern_table(**log, out=tmp_path / "patterns", depth=[5], max_rejected=0.5, progress=False)
+    found = ca.compare_click_models(tmp_path / "patterns", hold_out="lists", depth=5)
+    assert found.model is None
+    assert "cannot tell" in found.answer

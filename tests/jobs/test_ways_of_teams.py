@@ -106,6 +106,14 @@ def test_a_log_without_teams_reads_none(tmp_path):
         assert "PROJECT 1/5 COLUMNS" in half.frame.select("search_id", "teams").explain()
 
 
+def test_python_has_the_tables_of_tests():
+    arms = ca.pattern_table(tiny.searches().with_columns(variant=pl.lit("a")), tiny.clicks(), progress=False)
+    mixed = ca.pattern_table(searches(), tiny.clicks(), progress=False)
+    assert arms.arms["sessions"].sum() == arms.arm_patterns["sessions"].sum() > 0
+    assert set(mixed.interleaved["experiment"]) == {"mix"}
+    assert "interleaved" not in arms.tables
+
+
 # ---- from the command line to the table ------------------------------------------------------------
 
 

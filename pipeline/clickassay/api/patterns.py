@@ -25,9 +25,9 @@ from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns, make_patterns, opened_table, reachable, stored_patterns
 from clickassay.jobs.run import make_run
 from clickassay.jobs.stores import StoreGrowth, grow_store
-from clickassay.patterns.table import PatternTable, write_patterns
+from clickassay.patterns.table import OWN_TABLES, PatternTable, write_patterns
 
-_TABLES = ("configurations", "patterns", "queries", "funnel", "health", "shown", "signals", "outcomes")
+_TABLES = ("configurations", "patterns", "queries", "funnel", "health", *OWN_TABLES)
 
 
 @for_python
@@ -171,7 +171,7 @@ class PatternsResult(Result):
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """Every table by its name; `signals` and `outcomes` where there are any."""
+        """Every table by its name; those of days, signals, outcomes and tests where there are any."""
         every = {name: getattr(self._table, name) for name in _TABLES}
         return {name: table for name, table in every.items() if table is not None}
 
