@@ -67,7 +67,7 @@ def run_of(log, **more):
 def test_judgments_that_are_replaced_while_they_are_read_leave_no_run(log, monkeypatch):
     replace = replaced_at("reading", parquet(log, "judgments"))
     read = tables.collected
-    monkeypatch.setattr(tables, "collected", lambda table: (replace(Event("reading")), read(table))[1])
+    monkeypatch.setattr(tables, "collected", lambda *given: (replace(Event("reading")), read(*given))[1])
     with pytest.raises(InputError, match=r"^judgments: .* was changed while it was read; run again$"):
         run_of(log)
     assert not log.out.exists()

@@ -45,9 +45,8 @@ def test_a_grade_off_the_scale_is_shown_with_its_row(tmp_path, grade, dtype, wor
 
 def test_judgments_without_one_grade_are_refused_with_what_makes_grades(tmp_path):
     log = tiny.write_log(tmp_path, judgments=tiny.judgments().with_columns(grade=pl.lit("refused")))
-    tiny.refused(
-        log, "judgments: none of the 9 rows has a grade", "or a word such as null or refused", "--cuts"
-    )
+    words = "or a word such as null or refused", "put the grades in a column `grade`"
+    tiny.refused(log, "judgments: none of the 9 rows has a grade", *words)
 
 
 @pytest.mark.parametrize("dtype", [pl.UInt64, pl.Float32, pl.String])

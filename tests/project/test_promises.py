@@ -129,7 +129,8 @@ def test_the_metrics_of_reports_are_listed_nowhere_but_in_their_records():
                 texts = [part.value for part in node.elts if isinstance(part, ast.Constant)]
                 if len(known.intersection(text for text in texts if isinstance(text, str))) > 2:
                     lists[file.relative_to(PACKAGE).as_posix()] = texts
-    allowed = {"studies/evaluation/bounds.py"}  # measures that a better grade never makes worse: their bounds
+    # measures that a better grade never makes worse: their bounds; and sums that are split between rankers
+    allowed = {"studies/evaluation/bounds.py", "studies/experiments/interleaving.py"}
     assert {name: texts for name, texts in lists.items() if name not in allowed} == {}
 
 

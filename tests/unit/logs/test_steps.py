@@ -1,7 +1,7 @@
 """The declared steps: whatever holds of a run and of its data, each finds the tables that it reads."""
 
 import re
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 
 import pytest
 
@@ -9,6 +9,7 @@ from clickassay.core.errors import EngineError
 from clickassay.core.settings import load_settings
 from clickassay.logs.sql.steps import (
     CARRY_OVER,
+    DRAFTS,
     FORM_SESSIONS,
     FUNNEL,
     FUNNEL_OF_SESSIONS,
@@ -19,6 +20,7 @@ from clickassay.logs.sql.steps import (
     PATTERNS_OF_DAYS,
     PATTERNS_OF_OUTCOMES,
     PATTERNS_OF_SIGNALS,
+    PATTERNS_OF_TEAMS,
     PATTERNS_OF_TESTS,
     READ_BATCH,
     READ_LOG,
@@ -38,21 +40,23 @@ CONDITIONS = {step.when for step in SEQUENCE}
 PROPERTIES = sorted({when.property for when in CONDITIONS if isinstance(when, If)})
 LOOKED_AT = sorted({when.table for when in CONDITIONS if isinstance(when, IfRows)})
 GIVEN_ONLY_IF = {
-    "judged_queries": "only_judged", "outcomes_log": "outcomes",
-    **dict.fromkeys(("assignments_log", "users_in_two", "test_spans"), "tests"),
+    "judged_queries": {"only_judged"}, "outcomes_log": {"outcomes"}, "assignments_log": {"tests"},
+    "users_in_two": {"tests"}, "test_spans": {"tests", "teams"},
 }  # fmt: skip
 OF_BATCH = (
     *FORM_SESSIONS, *FUNNEL, *FUNNEL_OF_SIGNALS, *PATTERNS, *PATTERNS_OF_DAYS, *PATTERNS_OF_SIGNALS,
-    *PATTERNS_OF_OUTCOMES, *PATTERNS_OF_TESTS, *FUNNEL_OF_SESSIONS,
+    *PATTERNS_OF_OUTCOMES, *PATTERNS_OF_TESTS, *DRAFTS, *PATTERNS_OF_TEAMS, *FUNNEL_OF_SESSIONS,
 )  # fmt: skip
 COUNTED = {
-    "periods", "signals", "satisfied", "actions_alone", "outcomes", "every_visit", "tests", "tests_of_clicks",
+    "periods", "signals", "satisfied", "actions_alone", "outcomes", "every_visit", "tests", "teams",
+    "tests_of_clicks",
 }  # fmt: skip
 TABLES_OF = {
     **dict.fromkeys(PATTERNS_OF_DAYS, "periods"),
     **dict.fromkeys(PATTERNS_OF_SIGNALS, "signals"),
     **dict.fromkeys(PATTERNS_OF_OUTCOMES, "outcomes"),
     **dict.fromkeys(PATTERNS_OF_TESTS, "tests"),
+    **dict.fromkeys((*DRAFTS, *PATTERNS_OF_TEAMS), "teams"),
 }
 LOGS = {
     "in one batch": ((*READ_LOG, *OF_BATCH),),
@@ -72,11 +76,15 @@ def properties_of_runs():
     given = ({"signal": ["auto"]}, {"signal": ["satisfied"]}, {"periods": "none"})
     asked = [load_settings(**settings) for settings in given]
     counted = {
-        tuple(sorted(counted_properties(settings, has_signals=one, has_outcomes=other, has_tests=tests)))
+        tuple(
+            sorted(
+                counted_properties(
+                    settings, has_signals=one, has_outcomes=other, has_tests=tests, has_teams=teams
+                )
+            )
+        )
         for settings in asked
-        for one in (True, False)
-        for other in (True, False)
-        for tests in (True, False)
+        for one, other, tests, teams in product((True, False), repeat=4)
     }
     return [(*some, *own) for some in subsets(others) for own in sorted(counted)]
 
@@ -127,7 +135,7 @@ class Reader:
 @pytest.mark.parametrize("log", LOGS)
 @pytest.mark.parametrize("properties", properties_of_runs(), ids="-".join)
 def test_every_table_that_a_step_reads_is_given_or_made_before(properties, log):
-    given = [name for name in GIVEN if name not in GIVEN_ONLY_IF or GIVEN_ONLY_IF[name] in properties]
+    given = [name for name in GIVEN if name not in GIVEN_ONLY_IF or GIVEN_ONLY_IF[name] & {*properties}]
     for empty in subsets(LOOKED_AT):
         reader = Reader(given, empty)
         for steps in LOGS[log]:
