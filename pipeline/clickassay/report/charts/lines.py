@@ -41,7 +41,7 @@ def curves(
         {line.name: vega.shorten(visible(line.name), PLOT[0] - _STROKE_WIDTH) for line in lines}
     )
     x = vega.number_axis("x", domains[0], ticks=5, grid=False, title=heads[0], titleY=30.0, **vega.TITLE)
-    y = vega.number_axis("y", domains[1], ticks=5, title=heads[1], titleX=-38.0, **vega.TITLE)
+    y = vega.number_axis("y", domains[1], ticks=5, title=heads[1], titleX=-45.0, **vega.TITLE)
     layers: list[vega.Spec] = []
     values: vega.Values = []
     strokes, text = iter(_STROKES), {"type": "text", "align": "left", "baseline": "middle"}
