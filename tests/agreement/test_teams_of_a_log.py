@@ -10,6 +10,7 @@ from agreement.test_signals_agree import chosen
 from clickassay.core.contracts.patterns import INTERLEAVED
 from clickassay.core.errors import InputError
 from clickassay.jobs.inputs import Sources, open_log
+from clickassay.logs.arrays.steps import teams
 from clickassay.logs.assignments import prepare_assignments
 from support.logs.messy import write_log
 from support.oracle.messy_teams import log_with_teams
@@ -57,6 +58,13 @@ def test_teams_are_those_of_plain_python(seed, engine, tmp_path):
     table = table_of(engine, log, tmp_path / "made")
     assert as_rows(table) == log.expected
     assert table.interleaved.equals(INTERLEAVED.canonical(table.interleaved))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_drafts_of_more_bits_than_a_key_has_are_added_up_apart(seed, tmp_path, monkeypatch):
+    monkeypatch.setattr(teams, "DRAFT_BITS", 1)
+    log = given(seed, tmp_path)
+    assert as_rows(table_of("arrays in batches", log, tmp_path / "made")) == log.expected
 
 
 @pytest.mark.parametrize("engine", ENGINES)

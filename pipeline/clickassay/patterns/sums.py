@@ -107,6 +107,7 @@ class WordLayout:
 
     depth: int
     folds: int
+    number_bits: int = 32  # Of lists 31, and one more says whether the page was the first.
 
     @property
     def _fold_bits(self) -> int:
@@ -121,8 +122,7 @@ class WordLayout:
 
     @property
     def _is_one_word(self) -> bool:
-        # numbers of lists have 31 bits, and one more says whether the page was the first
-        return self._fold_bits + self.depth + 32 <= WORD_BITS
+        return self._fold_bits + self.depth + self.number_bits <= WORD_BITS
 
     def unpacked(self, table: Counted) -> tuple[Rows, Small, Rows]:
         """Return numbers, folds and masks."""

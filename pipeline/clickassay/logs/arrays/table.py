@@ -296,7 +296,7 @@ def _interleaved(parts: Sequence[PatternCounts], configurations: "Configurations
         return None
     drafts = counts[0].drafts.texts.with_row_index("draft")
     pairs = ranker_pairs(drafts, counts[0].layout.depth)
-    signals = sorted({name for part in counts for name in part.sums})
+    signals = sorted({name for part in counts for _, name in part.sums})
     rows = TeamRows.concat([part.rows(configurations.rank, signals) for part in counts])
     sections = rows.cut(*order_of_parts(rows.place // _PIECE, len(configurations.digests) // _PIECE))
 

@@ -74,9 +74,8 @@ class PatternCounts:
     def drop_signal(self, name: str) -> None:
         """Forget the sessions that have a signal."""
         self.signals.pop(name, None)
-        if self.teams is not None:
-            self.teams.sums.pop(name, None)
-        for sums in () if self.arms is None else (self.arms.by_day, self.arms.by_list):
+        of_arms = () if self.arms is None else (self.arms.by_day, self.arms.by_list)
+        for sums in (*of_arms, *(() if self.teams is None else (self.teams.sums,))):
             for key in [key for key in sums if key[1] == name]:
                 del sums[key]
 

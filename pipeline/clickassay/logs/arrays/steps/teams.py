@@ -28,6 +28,9 @@ TEAMS_KEY = (pl.col("teams").hash(7) ^ pl.col("experiment").hash(8)).alias("team
 
 NO_DRAFT = -1
 
+DRAFT_BITS = 19
+"""Bits of a draft in keys, beside 31 of its list; sessions of drafts that need more are added up apart."""
+
 _DRAFT = pl.Schema({"experiment": pl.String(), "teams": pl.List(pl.String)})
 _NO_TEST, _OTHER_LENGTH = "null experiment", "another number than results"
 _DIFFER, _AGAIN = "searches differ in teams", "a result is shown again"
@@ -157,9 +160,8 @@ class TeamCounts:
 
     def __init__(self, drafts: NumberedDrafts, settings: Settings) -> None:
         self.drafts, self._folds = drafts, settings.folds
-        self.layout = WordLayout(settings.stored_depth, settings.folds)
-        self.sums: dict[str, Sums] = {}  # by signal, of numbers of pairs
-        self._pairs, self._list, self._draft = Numbers(), Growing(np.int32), Growing(np.int32)
+        self.layout = WordLayout(settings.stored_depth, settings.folds, number_bits=31 + DRAFT_BITS)
+        self.sums: dict[tuple[int, str], Sums] = {}  # by what drafts have above their bits, and signal
 
     def add(self, signal: str, searches: Searches, first: Rows, masks: Rows) -> None:
         """Count sessions that begin on a first page and have a signal: their first searches, and masks."""
@@ -167,16 +169,12 @@ class TeamCounts:
             return
         place = np.flatnonzero(searches.draft.take(first) != NO_DRAFT)
         rows = first[place]
-        lists, drafts = searches.list.take(rows), searches.draft.take(rows)
-
-        def learn(new: Rows) -> None:
-            self._list.append(lists[new])
-            self._draft.append(drafts[new])
-
-        keys = (lists.astype(np.uint64) << np.uint64(32)) | drafts.astype(np.uint64)
-        pairs = self._pairs.get_or_add(keys, learn)
-        words = self.layout.packed(pairs, searches.bucket.take(rows) % self._folds, masks[place])
-        self.sums.setdefault(signal, Sums(self.layout)).add(counted(words))
+        drafts, above = np.divmod(searches.draft.take(rows), 1 << DRAFT_BITS)[::-1]
+        numbers = (searches.list.take(rows).astype(np.int64) << DRAFT_BITS) | drafts
+        words = self.layout.packed(numbers, searches.bucket.take(rows) % self._folds, masks[place])
+        for part in np.unique(above).tolist():
+            own = tuple(word[above == part] for word in words)
+            self.sums.setdefault((part, signal), Sums(self.layout)).add(counted(own))
 
     def rows(self, rank: Small, signals: Sequence[str]) -> "TeamRows":
         """Return the sessions so far, which are then no longer held.
@@ -185,15 +183,16 @@ class TeamCounts:
         signals: names of all signals, in order.
         """
         of_parts = [TeamRows.empty()]
-        for name, sums in self.sums.items():
+        for (above, name), sums in self.sums.items():
             for table in sums.tables(drained=True):
-                pairs, folds, masks = self.layout.unpacked(table)
-                places = rank.take(self._list.values.take(pairs))
+                numbers, folds, masks = self.layout.unpacked(table)
+                lists, drafts = np.divmod(numbers, 1 << DRAFT_BITS)
+                places = rank.take(lists)
                 of_part = TeamRows(
                     place=places,
-                    draft=self._draft.values.take(pairs),
+                    draft=(drafts + (above << DRAFT_BITS)).astype(np.int32),
                     fold=folds.astype(np.uint16),
-                    signal=np.full(len(pairs), signals.index(name), np.uint16),
+                    signal=np.full(len(numbers), signals.index(name), np.uint16),
                     mask=masks,
                     sessions=table.sessions,
                 )
