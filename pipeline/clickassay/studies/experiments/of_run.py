@@ -189,7 +189,7 @@ class LogTest:
         """What users did."""
         if self.is_interleaved:
             names = [quoted(self.users[name]) for name in ("variant", "control")]
-            more, less = names if self.users["difference"] > 0 else names[::-1]
+            more, less = names[::-1] if self.direction < 0 else names
             preferred = "preferred" if self.direction else "did not clearly prefer"
             on = "" if signal_of(self.click) is None else f" on {signal_words(self.click)}"
             return f"Users {preferred} {more} to {less}{on} ({size(self.users)})"

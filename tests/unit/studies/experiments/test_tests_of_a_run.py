@@ -290,6 +290,7 @@ OF_DRAFTS = [
      "favors “old”"),
     ("offline_only", NONE, UP, "Users did not clearly prefer “new” to “old” (+0.001, 95% CI -0.020 to "
      "0.022), but NDCG favors “new”"),
+    ("neither", (-0.001, -0.02, 0.018), NONE, "Users did not clearly prefer “new” to “old” (-0.001, 95% CI"),
     ("online_only", DOWN, NONE, "; NDCG did not clearly favor either (+0.001, 95% CI -0.020 to 0.022): why."),
     ("neither", NONE, NONE, ", nor did NDCG clearly favor either"),
     ("unequally_judged", UP, UNKNOWN, "NDCG is not compared, since 60% of the sessions in which “new” has "
