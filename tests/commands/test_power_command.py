@@ -184,7 +184,7 @@ def test_a_test_that_is_planned_needs_users_and_judged_queries(run):
     said = tiny.said_by("power", run, "--question", "tests", "--difference", "0.02")
     found = planned(run, "--difference", "0.02")
     assert found["answer"] in said.replace("\n", " ")
-    users = [one for one in found["sizes"] if one["units"] == "users"]
+    users = [one for one in found["required"] if one["units"] == "users"]
     assert [one["change"] for one in users] == pytest.approx([0.01, 0.02, 0.04, 0.1])
     needed = [one["needed"] for one in users]
     assert needed[0] == pytest.approx(4 * needed[1], rel=0.01)
@@ -193,10 +193,10 @@ def test_a_test_that_is_planned_needs_users_and_judged_queries(run):
     assert found["users"]["sessions"] == sessions
     each = searches.filter(check="one_search_each")["value"][0]
     assert 1 < sessions / found["users"]["units"] <= each
-    metrics = {one["metric"] for one in found["sizes"] if one["units"] == "queries"}
+    metrics = {one["metric"] for one in found["required"] if one["units"] == "queries"}
     assert {"ERR", "NDCG", "DCG"} <= metrics
     (metric,) = {
-        one["metric"] for one in found["sizes"] if one["units"] == "queries" and one["change"] > 0.05
+        one["metric"] for one in found["required"] if one["units"] == "queries" and one["change"] > 0.05
     }
     assert metric == "NDCG"
     assert f"judged queries for {metric}" in found["answer"]
@@ -204,7 +204,7 @@ def test_a_test_that_is_planned_needs_users_and_judged_queries(run):
 
 def test_a_test_needs_less_for_larger_changes_less_power_or_fewer_changed_queries(run):
     def sizes(*more):
-        found = planned(run, "--difference", "0.05", *more)["sizes"]
+        found = planned(run, "--difference", "0.05", *more)["required"]
         own = [
             one["needed"] for one in found if one["change"] == 0.05 and one["metric"] in ("MeanRR", "NDCG")
         ]

@@ -77,6 +77,7 @@ def plans(spark, tmp_path_factory):
         outcomes=None,
         judged_queries=None,
         assignments=None,
+        has_teams=False,
     )
     builder.add(halves[0].frame, halves[1].frame, NEVER_MS, silent)
     builder.table(is_open=False, info={}, progress=silent)

@@ -7,6 +7,7 @@ from itertools import product
 import polars as pl
 
 from clickassay.inputs.simulate.simulation import simulate
+from clickassay.inputs.simulate.tests import PlanOfTests
 from support.logs import tiny
 from support.places import IMPORTED, ROOT
 
@@ -43,9 +44,12 @@ def staged(place):
 
 
 def _log(place):
-    simulate("web", n_searches=4000, n_queries=QUERIES, seed=3, out=place / "log")
+    simulate("web", n_searches=4000, n_queries=QUERIES, seed=3, tests=PlanOfTests(1), out=place / "log")
     tables = {name: pl.read_parquet(place / "log" / f"{name}.parquet") for name in
               ("searches", "clicks", "judgments", "queries")}  # fmt: skip
+    arms = pl.read_parquet(place / "log" / "assignments.parquet", columns=["user_id", "variant"])
+    named = tables["searches"].join(arms, "user_id", "left").with_columns(experiment=pl.lit("new_ranker"))
+    tables["searches"] = named.cast({"variant": pl.String})
     for name in ("searches", "clicks"):
         (place / "logs" / name).mkdir(parents=True)
         for (day,), rows in tables[name].group_by(pl.col("timestamp").dt.date()):
@@ -65,7 +69,10 @@ def _runs(place):
     log = ("--searches", place / "logs" / "searches", "--clicks", place / "logs" / "clicks")
     judged = ("--judgments", place / "grades.csv")
     tiny.said_by("run", *log, *judged, *QUICK, "--out", place / "reports" / "june")
-    for name in ("may", "july", "today", "last"):
+    tables = [one for name in ("searches", "clicks", "assignments") for one in
+              (f"--{name}", place / "log" / f"{name}.parquet")]  # fmt: skip
+    tiny.said_by("run", *tables, *judged, *QUICK, "--out", place / "reports" / "july")
+    for name in ("may", "today", "last"):
         shutil.copytree(place / "reports" / "june", place / "reports" / name)
     tiny.said_by("patterns", *log, "-q", "--out", place / "june-patterns")
     tiny.said_by("patterns", *log, "-q", "--batch", "day", "--store", place / "patterns-store")

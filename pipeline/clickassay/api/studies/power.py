@@ -242,7 +242,7 @@ class AnalysisOfTest:
     changed: float  # Share of the queries whose ranking the test changes.
     alpha: float  # At which each metric is tested.
     power: float
-    sizes: tuple[SizeOfTest, ...]
+    required: tuple[SizeOfTest, ...]
 
 
 class PowerOfTest(Result):
@@ -262,14 +262,14 @@ class PowerOfTest(Result):
         self.key, self.analysis, self.name = key, analysis, name
 
     @property
-    def sizes(self) -> pl.DataFrame:
+    def required(self) -> pl.DataFrame:
         """Users in each arm and judged queries, a row for each metric and change."""
-        return pl.DataFrame([asdict(one) for one in self.analysis.sizes], infer_schema_length=None)
+        return pl.DataFrame([asdict(one) for one in self.analysis.required], infer_schema_length=None)
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
-        """The sizes."""
-        return {"sizes": self.sizes}
+        """The required sizes."""
+        return {"required": self.required}
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -282,7 +282,7 @@ class PowerOfTest(Result):
         own = self.analysis
         users, *queries = (
             one
-            for one in own.sizes
+            for one in own.required
             if one.change == own.change and one.metric in (own.users.metric, own.metric)
         )
         told = f"Detecting a change of {_percent(own.change)} takes about {count(users.needed)} "
@@ -298,11 +298,11 @@ class PowerOfTest(Result):
         elif own.queries[0].heavy_tail:
             yield "Other queries can need far more: a few frequent queries dominate the pilot."
         heads = ("users in each arm", "change", "needed", "95% range", "sessions of an arm")
-        rows = [one for one in own.sizes if one.units == "users"]
+        rows = [one for one in own.required if one.units == "users"]
         yield ShownTable(heads, [_told(one, count(one.sessions)) for one in rows], heads[1:])
         if own.queries:
             heads = ("judged queries", "change", "needed", "95% range", "difference")
-            rows = [one for one in own.sizes if one.units == "queries"]
+            rows = [one for one in own.required if one.units == "queries"]
             yield ShownTable(heads, [_told(one, f"{one.difference:.3g}") for one in rows], heads[1:])
         yield (
             "Changes are shares of the mean. Users are those of a log as long as the pilot's; twice the days "
