@@ -1,61 +1,14 @@
 """Comparisons of offline metrics against loops, published tests of dependent correlations, and power."""
 
-import dataclasses
 import math
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import stats
-from statsmodels.stats.weightstats import DescrStatsW
 
-from clickassay.correlation.comparisons import comparison_columns as columns_and_cautions
-from clickassay.correlation.comparisons import comparisons, difference_comparisons, queries_needed
+from clickassay.correlation.comparisons import comparisons, queries_needed
 from clickassay.correlation.uncertainty.intervals import Spread
 from support.runs.given_sample import sample_of
-
-
-@pytest.fixture(scope="module")
-def sample(make_sample):
-    return make_sample(1, queries=60, configurations=150)
-
-
-def difference_of(sample, rows, click, a, b):
-    columns = sample.click_values[:, [click]], sample.editorial_values[:, [a, b]]
-    found = DescrStatsW(np.concatenate(columns, axis=1)[rows], weights=sample.sessions[rows]).corrcoef
-    return found[0, 1] - found[0, 2]
-
-
-def test_a_comparison_that_cannot_be_made_is_not_counted_in_its_family(sample):
-    values = sample.editorial_values.copy()
-    values[:, 2] = 4
-    table = comparisons(dataclasses.replace(sample, editorial_values=values))
-    made = table.filter(pl.col("metric_b") == "E1")
-    assert made["p_adjusted"].to_list() == made["p_value"].to_list()
-    left = table.filter(pl.col("metric_b") == "E2")
-    columns = ("difference", "ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed", "caution")
-    assert left.select(columns).null_count().row(0) == (len(left),) * len(columns)
-
-
-def test_two_metrics_that_are_one_have_no_difference_and_p_value_1(sample):
-    twice = np.repeat(sample.editorial_values[:, :1], 2, axis=1) * [1, 3]
-    same = dataclasses.replace(sample, editorial_names=("DCG", "three DCG"), editorial_values=twice)
-    table = comparisons(same)
-    assert table.select("difference", "p_value", "p_adjusted").unique().rows() == [(0.0, 1.0, 1.0)]
-    assert table["queries_needed"].null_count() == 2
-
-
-def test_without_a_query_of_two_configurations_no_closed_forms_are_compared(make_sample):
-    assert difference_comparisons(make_sample(queries=9, configurations=9)).is_empty()
-
-
-def test_swapping_two_metrics_mirrors_their_comparison(sample):
-    other = dataclasses.replace(sample, editorial_values=sample.editorial_values[:, [1, 0, 2]])
-    found = comparisons(other).filter(metric_a="E0", metric_b="E1")
-    expected = comparisons(sample).filter(metric_a="E0", metric_b="E1")
-    for column, mirror in (("difference", "difference"), ("ci_low", "ci_high"), ("ci_high", "ci_low")):
-        np.testing.assert_allclose(found[column].to_numpy(), -expected[mirror].to_numpy(), rtol=1e-9)
-    np.testing.assert_allclose(found["p_value"].to_numpy(), expected["p_value"].to_numpy(), rtol=1e-9)
 
 
 def trivariate(rng, n, r_ya, r_yb, r_ab):
@@ -170,13 +123,3 @@ def test_as_many_queries_as_are_needed_detect_the_difference_4_times_out_of_5():
     assert 100 < n < 600
     p_values = [comparisons(trivariate(rng, n, *r))["p_value"][0] for _ in range(250)]
     assert 0.72 <= np.mean(np.array(p_values) < 0.05) <= 0.88
-
-
-def test_a_difference_without_an_error_has_no_column_but_itself_and_a_caution():
-    difference = np.array([[0.2, np.nan, 0.1]])
-    spread = Spread(np.array([[0.05, np.nan, np.nan]]), np.array([[20.0, np.nan, np.nan]]), 100)
-    columns, doubts = columns_and_cautions(difference, spread)
-    assert doubts == [None, None, "no interval: too few queries vary"]
-    assert columns["p_value"][0, 0] == pytest.approx(2 * stats.t.sf(4, 40), rel=1e-9)
-    for name in ("ci_low", "ci_high", "p_value", "p_adjusted", "queries_needed"):
-        assert np.isnan(columns[name]).tolist() == [[False, True, True]], name

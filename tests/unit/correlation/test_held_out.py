@@ -30,6 +30,7 @@ from clickassay.correlation.held_out import (
 )
 from support.logs.click_oracle import product_probability
 from support.logs.drawn_clicks import simulate
+from support.one_correlation import jackknife
 
 DEPTH, POOL = 4, 6
 EXAMINED = (1.0, 0.6, 0.4, 0.25)
@@ -159,19 +160,17 @@ def test_numbers_and_intervals_are_those_of_a_plain_loop(drawn):
             real = max(0.0, 1 - sums[3] / sums[2])
             assert found.attainable[column] == pytest.approx(math.sqrt(real))
             without = np.array([math.atanh(correlation_of(sums - one)) for one in by_query])
-            low, high = jackknife(math.atanh(correlation_of(sums)), without)
+            low, high = interval(math.atanh(correlation_of(sums)), without)
             assert n.correlation.low[place, column] == pytest.approx(math.tanh(low))
             assert n.correlation.high[place, column] == pytest.approx(math.tanh(high))
             slopes = np.array([(sums - one)[0] / (sums - one)[1] for one in by_query])
-            ends = jackknife(sums[0] / sums[1], slopes)
+            ends = interval(sums[0] / sums[1], slopes)
             assert (n.slope.low[place, column], n.slope.high[place, column]) == pytest.approx(ends)
 
 
-def jackknife(value, without):
-    """Return the interval by leaving out queries, with Satterthwaite's degrees of freedom."""
-    q, u = len(without), without - without.mean()
-    error = math.sqrt((q - 1) / q * (u**2).sum())
-    degrees = 2 / max((u**4).sum() / (u**2).sum() ** 2 - 1 / q, 2 / (q - 1))
+def interval(value, without):
+    """Return the interval by leaving out queries."""
+    error, degrees = jackknife(without)
     half = stats.t.ppf(0.975, degrees) * error
     return value - half, value + half
 

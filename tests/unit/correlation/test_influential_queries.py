@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from clickassay.core.contracts.correlation import INFLUENCE
-from clickassay.correlation.influence import MAX_QUERIES, influence, within_influence
-from clickassay.correlation.within.groups import all_markets, query_groups
+from clickassay.correlation.influence import MAX_QUERIES, influence
 from support.one_correlation import weighted_correlation
 
 
@@ -46,18 +45,6 @@ def test_the_share_of_the_error_is_that_of_the_squared_changes(make_sample):
     squares = {query: (without(sample, [query]) - whole) ** 2 for query in sample.queries}
     for row in influence(sample).iter_rows(named=True):
         assert row["error_share"] == pytest.approx(squares[row["query"]] / sum(squares.values()), abs=1e-9)
-
-
-def test_a_query_that_decides_a_correlation_comes_first_with_most_of_its_error(make_sample):
-    sample = make_sample(2, queries=80, configurations=80, clicks=1, editorial=1)
-    rng = np.random.default_rng(0)
-    clicks, editorial = rng.normal(size=(80, 1)), rng.normal(size=(80, 1))
-    plain = replace(sample, click_values=clicks, editorial_values=editorial, sessions=np.full(80, 10))
-    assert influence(plain)["error_share"].max() < 0.3
-    clicks[3], editorial[3] = 9, 9
-    first = influence(replace(plain, click_values=clicks, editorial_values=editorial)).row(5, named=True)
-    assert (first["side"], first["rank"], first["query"]) == ("raises", 1, sample.queries[3])
-    assert first["error_share"] > 0.8
 
 
 def test_sessions_are_those_of_the_query_and_ranks_ascend_without_gaps(make_sample):
@@ -103,49 +90,6 @@ def test_a_group_is_left_out_at_once_and_its_query_with_most_sessions_stands_for
         for query, value in found.select("query", "without").iter_rows():
             assert value == pytest.approx(whole + changes[query], abs=1e-10)
     assert rows["n_sessions"].max() > totals.max()  # of the whole group
-
-
-def correlation_within(samples, left_out):
-    """By plain loops over (market, query), without some of them (method 8.1); the first metrics."""
-    sums = np.zeros((2, 2))
-    for sample in samples:
-        for place, query in enumerate(sample.queries):
-            rows = sample.query_index == place
-            if (sample.key.market, query) in left_out or rows.sum() < 2:
-                continue
-            values = np.stack([sample.click_values[rows, 0], sample.editorial_values[rows, 0]])
-            weights = sample.sessions[rows] / (sample.sessions[rows] + 4)
-            left = values - np.average(values, axis=1, weights=weights)[:, None]
-            sums += (weights * left) @ left.T
-    return sums[0, 1] / np.sqrt(sums[0, 0] * sums[1, 1])
-
-
-def test_queries_that_move_a_correlation_within_queries_are_left_out_with_all_their_markets(make_sample):
-    here, there = (make_sample(seed, queries=30, configurations=90) for seed in (8, 9))
-    there = replace(there, key=replace(there.key, market="there"))
-    samples = (here, there)
-    places = [query_groups([sample])[0] for sample in samples]
-    together = all_markets(places)
-    names = {query for _, query in together.groups.queries}
-    whole = correlation_within(samples, ())
-    markets = [sample.key.market for sample in samples]
-    changes = {
-        query: correlation_within(samples, [(market, query) for market in markets]) - whole for query in names
-    }
-    rows = within_influence(together).filter(click_metric="C0", editorial_metric="E0")
-    assert set(rows["market"]) == {"all"}
-    for side, sign in (("raises", 1), ("lowers", -1)):
-        found = rows.filter(side=side).sort("rank")
-        assert found["query"].to_list() == sorted(changes, key=lambda one: sign * changes[one])[:MAX_QUERIES]
-        for query, value in found.select("query", "without").iter_rows():
-            assert value == pytest.approx(whole + changes[query], abs=1e-10)
-    assert set(rows["query_market"]) <= set(markets)
-    of_one = within_influence(places[0]).filter(
-        click_metric="C0", editorial_metric="E0", side="raises", rank=1
-    )
-    query = of_one["query"][0]
-    expected = correlation_within([here], [(here.key.market, query)])
-    assert of_one["without"][0] == pytest.approx(expected, abs=1e-10)
 
 
 def test_one_query_alone_gives_an_empty_table(make_sample):

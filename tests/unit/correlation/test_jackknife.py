@@ -128,23 +128,6 @@ def test_what_is_left_is_exactly_0_when_the_only_query_is_left_out():
     assert without_last[0] == pytest.approx(0.3)
 
 
-def test_a_value_that_is_lost_without_one_query_has_no_error():
-    gathered = Deviations()
-    gathered.add(np.array([[0.1, 0.2], [math.nan, 0.3], [0.2, 0.1]]))
-    spread = gathered.spread()
-    assert np.isnan(spread.error).tolist() == [True, False]
-    assert np.isnan(difference_interval(np.zeros(2), spread)).tolist() == [[True, False]] * 2
-    assert np.isnan(p_value(np.full(2, 0.1), spread)).tolist() == [True, False]
-
-
-@pytest.mark.parametrize("queries", [0, 1])
-def test_fewer_than_two_queries_have_no_error(queries):
-    gathered = Deviations()
-    if queries:
-        gathered.add(np.array([0.3]))
-    assert math.isnan(gathered.spread().error)
-
-
 EQUAL = [[each] * queries for queries in (2, 3, 7) for each in (0.25, -0.1, 1 / 3, 1e-15)]
 
 
@@ -188,12 +171,6 @@ def test_the_interval_of_a_correlation_is_that_of_its_artanh_and_stays_within_1(
         (math.tanh(math.atanh(value) - reach), math.tanh(math.atanh(value) + reach)), rel=1e-7, abs=1e-9
     )
     assert -1 <= low <= value <= high <= 1
-
-
-@pytest.mark.parametrize("value", [1.0, -1.0, math.nan])
-def test_a_perfect_or_missing_correlation_has_no_interval(value):
-    low, high = fisher_interval(np.array(value), Spread(np.array(math.nan), np.array(math.nan), 9))
-    assert np.isnan([low, high]).all()
 
 
 def test_cautions_name_the_first_trouble():

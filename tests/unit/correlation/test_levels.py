@@ -46,11 +46,6 @@ def test_a_mean_is_that_of_sessions_with_the_interval_of_leaving_out_queries():
         assert level.caution is None
 
 
-def test_the_order_of_configurations_does_not_matter():
-    rows = pl.DataFrame(configurations())
-    assert levels(rows, NAMES) == levels(rows.reverse(), NAMES)
-
-
 def test_few_queries_have_a_caution_and_one_has_no_interval():
     assert levels(pl.DataFrame(configurations(queries=20)), NAMES)["NDCG"].caution == "fewer than 50 queries"
     one = levels(pl.DataFrame(configurations(queries=1)), NAMES)["NDCG"]
@@ -58,12 +53,6 @@ def test_few_queries_have_a_caution_and_one_has_no_interval():
     assert math.isnan(one.low)
     assert math.isnan(one.high)
     assert one.caution.startswith("no interval")
-
-
-def test_a_metric_that_is_the_same_everywhere_has_an_interval_of_one_point():
-    rows = [{**row, "NDCG": 0.25} for row in configurations()]
-    found = levels(pl.DataFrame(rows), NAMES)["NDCG"]
-    assert (found.low, found.mean, found.high) == pytest.approx((0.25, 0.25, 0.25), abs=1e-12)
 
 
 def test_without_configurations_or_names_there_is_nothing():

@@ -10,6 +10,7 @@ from scipy.stats import t
 from clickassay.core.records import Shown
 from clickassay.correlation.comparisons import within_comparisons
 from clickassay.correlation.within.groups import query_groups
+from support.one_correlation import jackknife
 from unit.correlation.test_within import sample_of
 
 
@@ -54,10 +55,7 @@ def test_values_and_errors_are_those_of_regressions_without_each_query(seed):
         assert row["partial"] == pytest.approx(value, abs=1e-9)
         q = len(sample.queries)
         left = [regression(sample, metric, baseline, sample.query_index != query) for query in range(q)]
-        apart = np.arctanh(left) - np.mean(np.arctanh(left))
-        squares = (apart**2).sum()
-        error = np.sqrt((q - 1) / q * squares)
-        degrees = 2 / max((apart**4).sum() / squares**2 - 1 / q, 2 / (q - 1))
+        error, degrees = jackknife(np.arctanh(left))
         margin = t.ppf(0.975, degrees) * error
         ends = np.tanh(np.arctanh(value) + np.array([-margin, margin]))
         assert [row["partial_low"], row["partial_high"]] == pytest.approx(ends, abs=1e-9)

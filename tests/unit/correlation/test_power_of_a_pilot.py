@@ -76,12 +76,6 @@ def test_the_power_is_the_mean_over_the_errors_that_there_may_be(degrees, power)
     assert again.queries == pytest.approx(400, abs=2)
 
 
-def test_the_smallest_difference_is_that_which_needs_just_the_pilots_queries():
-    smallest = smallest_difference(PLAIN, alpha=0.05, power=0.9)
-    (need,) = required_sizes(PLAIN, smallest, (1.0,), alpha=0.05, power=0.9)
-    assert need.queries == pytest.approx(400, abs=1)
-
-
 def drawn(make_sample, rng, queries, per_configuration):
     """Two configurations a query; the second metric is a noisier view of what users want than the first."""
     size = 2 * queries
@@ -250,49 +244,6 @@ def test_a_pilot_within_queries_has_the_difference_of_its_table_and_only_queries
         within_pilot([alone], "C0", "E0", "E1")
 
 
-def test_thin_logs_tell_within_queries_what_longer_ones_need(make_sample):
-    rng = np.random.default_rng(5)
-    needs, shares = [], []
-    for sessions in (8, 32):
-        samples = [drawn(make_sample, rng, 600, sessions) for _ in range(12)]
-        pilots = [within_pilot([sample], "C0", "E0", "E1") for sample in samples]
-        squares = [(sample.sessions / (sample.sessions + 4)) for sample in samples]
-        scales = [spread_within(sample, weights) for sample, weights in zip(samples, squares, strict=True)]
-        needs.append(np.mean([p.error**2 * scale for p, scale in zip(pilots, scales, strict=True)]))
-        for pilot in pilots:
-            now, longer = required_sizes(pilot, 1e-3, (1, 4), alpha=0.05, power=0.8)
-            shares.append((sessions, longer.queries / now.queries))
-    promised = np.mean([share for sessions, share in shares if sessions == 8])
-    assert promised == pytest.approx(needs[1] / needs[0], rel=0.2)
-
-
-def spread_within(sample, weights):
-    """The weighted variance of the click metric within queries; two lists each."""
-    values, own = sample.click_values[:, 0].reshape(-1, 2), weights.reshape(-1, 2)
-    left = values - np.average(values, axis=1, weights=own)[:, None]
-    return (own * left**2).sum() / (own.prod(axis=1) / own.sum(axis=1)).sum() / 2
-
-
-def variance_of(pilot, sample):
-    """Return the squared error on the scale of the covariance, which does not change with sessions."""
-    values = sample.click_values[:, 0]
-    mean = np.average(values, weights=sample.sessions)
-    return pilot.error**2 * np.average((values - mean) ** 2, weights=sample.sessions)
-
-
-def test_thin_logs_tell_on_average_what_the_whole_one_needs(make_sample):
-    rng = np.random.default_rng(5)
-    whole = drawn(make_sample, rng, 300, 12)
-    needed = variance_of(pilot_of(whole, "C0", "E0", "E1"), whole)
-    promised = []
-    for _ in range(30):
-        thin = thinned(whole, 0.25, rng)
-        pilot = pilot_of(thin, "C0", "E0", "E1")
-        now, longer = required_sizes(pilot, 1e-3, (1, 4), alpha=0.05, power=0.8)
-        promised.append(longer.queries / now.queries * variance_of(pilot, thin))
-    assert np.mean(promised) == pytest.approx(needed, rel=0.12)
-
-
 def test_the_pilot_has_the_difference_of_the_table_and_its_error(make_sample):
     sample = drawn(make_sample, np.random.default_rng(3), 150, 20)
     pilot = pilot_of(sample, "C0", "E0", "E1")
@@ -303,13 +254,6 @@ def test_the_pilot_has_the_difference_of_the_table_and_its_error(make_sample):
     assert (pilot.queries, pilot.configurations) == (150, 300)
     turned = pilot_of(sample, "C0", "E1", "E0")
     assert turned.difference == pytest.approx(-pilot.difference)
-
-
-@pytest.mark.parametrize("names", [("C9", "E0", "E1"), ("C0", "E9", "E1"), ("C0", "E0", "E9")])
-def test_an_unknown_metric_is_refused_with_those_that_there_are(make_sample, names):
-    sample = drawn(make_sample, np.random.default_rng(3), 30, 20)
-    with pytest.raises(SettingsError, match="is not in this run; it has"):
-        pilot_of(sample, *names)
 
 
 def test_a_difference_without_spread_is_refused(make_sample):

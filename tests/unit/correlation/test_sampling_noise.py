@@ -1,21 +1,14 @@
 """What sampling adds to the variance of a click metric, against loops and against worlds that are known."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
 from clickassay.core.records import Split
 from clickassay.correlation.tables import correlations
 from clickassay.correlation.uncertainty import noise
-from clickassay.correlation.uncertainty.noise import (
-    weighted_noise,
-    weighted_reliability,
-    within_noise,
-    within_reliability,
-)
+from clickassay.correlation.uncertainty.noise import weighted_noise, weighted_reliability
 from support.one_correlation import overall, ranked
-from support.runs.given_sample import rows_of, sample_of
+from support.runs.given_sample import sample_of
 
 
 def weighted_squares(sample, click):
@@ -32,24 +25,6 @@ def sample(make_sample):
     return found
 
 
-def test_configurations_of_lonely_queries_give_the_variance_of_single_sessions_only(sample):
-    """They take no part in the closed form, but the variance of one session is pooled over all."""
-    alone = np.bincount(sample.query_index)[sample.query_index] < 2
-    assert (alone & (sample.sessions > 1)).any()
-    values = sample.click_values.copy()
-    values[alone] += 100
-    moved = dataclasses.replace(sample, click_values=values)
-    assert ranked(moved)["noise_corrected"].to_list() == pytest.approx(
-        ranked(sample)["noise_corrected"].to_list(), rel=1e-10
-    )
-    variances = sample.click_variances.copy()
-    variances[alone] *= 2
-    noisier = dataclasses.replace(sample, click_variances=variances)
-    assert ranked(noisier)["noise_corrected"][0] != pytest.approx(
-        ranked(sample)["noise_corrected"][0], rel=1e-6
-    )
-
-
 def test_only_the_configurations_with_the_fewest_sessions_speak_for_single_ones(sample, monkeypatch):
     monkeypatch.setattr(noise, "POOLED_CONFIGURATIONS", 5)
     repeated = sorted(sample.sessions[sample.sessions >= 2])
@@ -62,66 +37,6 @@ def test_only_the_configurations_with_the_fewest_sessions_speak_for_single_ones(
     squares = np.array([weighted_squares(sample, click) for click in range(2)])
     found = weighted_reliability(squares, np.array([total]), weighted_noise(sample).sum(axis=0), 2)
     assert found == pytest.approx(1 - added / squares, rel=1e-12)
-
-
-def test_the_sums_of_queries_add_up_to_those_of_any_set_of_queries(sample):
-    for of_query in (weighted_noise, within_noise):
-        sums = of_query(sample)
-        assert len(sums) == 30
-        some = rows_of(sample, np.flatnonzero(np.isin(sample.query_index, [2, 3, 5, 8, 13, 21])))
-        np.testing.assert_allclose(
-            of_query(some).sum(axis=0), sums[[2, 3, 5, 8, 13, 21]].sum(axis=0), rtol=1e-12
-        )
-
-
-def test_a_sample_without_configurations_has_no_sums(sample):
-    none = dataclasses.replace(rows_of(sample, np.array([], dtype=int)), queries=())
-    assert (len(weighted_noise(none)), len(within_noise(none))) == (0, 0)
-
-
-@pytest.mark.parametrize("single", [False, True], ids=["all is noise", "one session each"])
-@pytest.mark.parametrize(("tabled", "value"), [(overall, "correlation"), (ranked, "exact")])
-def test_there_is_no_corrected_value_when_noise_explains_all_or_nothing_estimates_it(
-    make_sample, tabled, value, single
-):
-    sample = make_sample(2)
-    sessions = np.ones_like(sample.sessions) if single else sample.sessions
-    variances = np.full(sample.click_variances.shape, np.nan if single else 1e6)
-    table = tabled(dataclasses.replace(sample, sessions=sessions, click_variances=variances))
-    assert table["noise_corrected"].null_count() == table["noise_corrected_low"].null_count() == 6
-    assert table[value].null_count() == table["ci_low"].null_count() == 0
-
-
-def test_a_corrected_value_beyond_1_is_not_clipped(make_sample):
-    sample = make_sample(2, clicks=1, editorial=1)
-    follows = dataclasses.replace(sample, click_values=sample.editorial_values)
-    for table in (overall(follows), ranked(follows)):
-        assert table["noise_corrected"][0] > 1
-
-
-def test_without_noise_the_corrected_value_is_the_value_with_students_interval(make_sample):
-    sample = make_sample(3, queries=60, configurations=150)
-    still = dataclasses.replace(sample, click_variances=np.zeros(sample.click_variances.shape))
-    for table, value in ((overall(still), "correlation"), (ranked(still), "exact")):
-        for row in table.iter_rows(named=True):
-            assert row["noise_corrected"] == row[value]
-            assert row["noise_corrected_low"] < row[value] < row["noise_corrected_high"]
-            middle = (row["noise_corrected_low"] + row["noise_corrected_high"]) / 2
-            assert middle == pytest.approx(row[value], abs=1e-9)
-            # the same error as the other interval, but on the scale of the correlation
-            width = row["noise_corrected_high"] - row["noise_corrected_low"]
-            assert width == pytest.approx(row["ci_high"] - row["ci_low"], rel=0.1)
-
-
-def test_the_reliability_is_missing_when_nothing_is_left_of_the_variance():
-    squares, sessions = np.array([1.0, 1.0, 0.0]), np.array([1e9])
-    sums = np.array([0.5, 2.0, 0.0, 0, 0, 0, 0, 0, 0, 3, 0])
-    found = weighted_reliability(squares, sessions, sums, 3)
-    assert found[0] == pytest.approx(0.5)
-    assert np.isnan(found[1:]).all()
-    found = within_reliability(squares, np.array([0.25, 1.0, 0.0, 0, 0, 0, 3, 0]), 3)
-    assert found[0] == pytest.approx(0.75)
-    assert np.isnan(found[1:]).all()
 
 
 def world(seed, *, queries=400, each=3, most_sessions=6):

@@ -14,7 +14,6 @@ from clickassay.core.special import stdtrit
 from clickassay.correlation.comparisons import comparisons, difference_comparisons
 from clickassay.correlation.uncertainty.intervals import holm, together_confidence
 from support.one_correlation import overall, ranked
-from support.runs.given_sample import sample_of
 
 ROUNDING = 1e-9
 
@@ -68,16 +67,6 @@ def test_a_smallest_p_value_is_significant_by_holm_just_where_the_interval_leave
                 assert not apart or first["p_adjusted"] < 0.05
             else:
                 assert apart == (first["p_adjusted"] < 0.05)
-
-
-def test_without_an_interval_there_is_none_for_the_family():
-    # one query cannot be left out
-    sample = sample_of(
-        np.array([[1.0], [2.0], [4.0]]), np.array([[1.0, 2], [3, 1], [4, 3]]), query_index=[0, 0, 0]
-    )
-    rows = overall(sample)
-    assert rows["correlation"].null_count() == 0
-    assert rows["simultaneous_low"].null_count() == rows.height == rows["ci_low"].null_count()
 
 
 def test_the_confidence_shares_five_per_cent_among_the_tests_of_a_family():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import t as student
+from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.core.errors import InputError
 from clickassay.correlation.classes import groups_of, has_groups, query_splits, unsplit, with_units
@@ -16,7 +17,6 @@ from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.within.groups import query_groups
 from support.one_correlation import jackknife
 from support.runs.given_sample import rows_of, sample_of
-from unit.correlation.test_comparisons import difference_of
 
 NOT_COMPARED = ("n_queries", "n_configurations", "n_sessions", "monte_carlo", "monte_carlo_se")
 
@@ -80,6 +80,12 @@ def test_without_groups_near_duplicates_make_intervals_too_short():
     own, alone = (within(query_groups([one])[0]) for one in (sample, replace(twice(sample), units=None)))
     widths = [(table["ci_high"] - table["ci_low"]).to_numpy() for table in (own, alone)]
     assert (widths[1] < 0.8 * widths[0]).all()
+
+
+def difference_of(sample, rows, click, a, b):
+    columns = sample.click_values[:, [click]], sample.editorial_values[:, [a, b]]
+    found = DescrStatsW(np.concatenate(columns, axis=1)[rows], weights=sample.sessions[rows]).corrcoef
+    return found[0, 1] - found[0, 2]
 
 
 def test_a_group_is_left_out_whole():
