@@ -32,3 +32,16 @@ def jackknife(values):
     squares = (np.array(values) - np.mean(values)) ** 2
     variance = (squares**2).sum() / squares.sum() ** 2 - 1 / q
     return math.sqrt((q - 1) / q * squares.sum()), 2 / max(variance, 2 / (q - 1))
+
+
+def within(sample, kept, click, editorial):
+    """Return the correlation within queries of some rows: n/(n + 4) times deviations from a query's means."""
+    sums = np.zeros((2, 2))
+    for query in range(len(sample.queries)):
+        rows = kept & (sample.query_index == query)
+        if rows.any():
+            values = np.stack([sample.click_values[rows, click], sample.editorial_values[rows, editorial]])
+            weights = sample.sessions[rows] / (sample.sessions[rows] + 4)
+            left = values - np.average(values, axis=1, weights=weights)[:, None]
+            sums += (weights * left) @ left.T
+    return sums[0, 1] / math.sqrt(sums[0, 0] * sums[1, 1])

@@ -8,13 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from clickassay.click_models import cascade_effects as cascade_module
-from clickassay.click_models.cascade_effects import (
-    cascade_effects,
-    clearest_pairs,
-    compared_places,
-    markets_with_effect,
-    p_value,
-)
+from clickassay.click_models.cascade_effects import cascade_effects, clearest_pairs, compared_places, p_value
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.patterns.digests import configuration_id
 from support.logs.tiny_table import judged_at, judgment_rows, table_of
@@ -85,11 +79,6 @@ def test_twenty_queries_of_a_market_are_named_the_largest_fall_first_equal_ones_
     assert found["market"].to_list() == ["n"] * 20 + ["s"] * 20
     assert found["rank"].to_list() == [*range(1, 21)] * 2
     assert found["query"].to_list() == ["q23", *sorted(queries)[:19], *sorted(queries)[:20]]
-
-
-def test_no_judged_configuration_gives_no_row():
-    assert found_in([], GRADES).equals(CASCADE_EFFECTS.empty())
-    assert found_in(MYSPACE, [("unknown", "a", 1)]).equals(CASCADE_EFFECTS.empty())
 
 
 MARKETS, JUDGES, DEPTHS = ("de", "us"), ("editor", "llm"), (2, 4)
@@ -195,8 +184,3 @@ def test_one_query_alone_gives_no_example_and_many_alike_do():
     grades = [(name, url, grade) for name in names for url, grade in of_urls]
     many = judged_at(2, table_of(lists, masks, stored_depth=2), judgment_rows(grades))
     assert cascade_effects(many, judge="all", depth=2).height == len(names)
-
-
-def test_no_place_to_compare_gives_no_market():
-    judged = judged_at(2, table_of([], [], stored_depth=2), judgment_rows(GRADES))
-    assert markets_with_effect(compared_places(judged)) == []

@@ -13,6 +13,7 @@ from clickassay.click_models.comparison import log_likelihoods
 from clickassay.click_models.expected import expected_clicks, expected_mean_rr
 from clickassay.click_models.factorised import FactorisedModel
 from support.logs.click_logs import documents, random_lists
+from support.oracle.oracle_metrics import CLICK_METRICS, click_metric
 
 POOL, DEPTH = 6, 4
 
@@ -30,21 +31,6 @@ def models(rng):
     }
 
 
-def click_metrics(mask):
-    """Return the click metrics of a session, from their definitions."""
-    places = [place + 1 for place in range(DEPTH) if mask >> place & 1]
-    if not places:
-        return dict.fromkeys(("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "QCTR"), 0.0)
-    return {
-        "UCTR": 1.0,
-        "MaxRR": 1 / places[0],
-        "MeanRR": sum(1 / place for place in places) / len(places),
-        "MinRR": 1 / places[-1],
-        "PLC": len(places) / places[-1],
-        "QCTR": float(len(places)),
-    }
-
-
 def summed_up(model, shown):
     """Add up click metrics over all patterns of one list, each with its probability."""
     masks = np.arange(1 << sum(code >= 0 for code in shown))
@@ -52,10 +38,11 @@ def summed_up(model, shown):
     log = ClickLog(np.array([shown]), rows, masks, np.ones_like(masks), documents(POOL))
     chances = np.exp(log_likelihoods(model, log))
     assert math.fsum(chances) == pytest.approx(1)
-    values = [click_metrics(int(mask)) for mask in masks]
+    places = [tuple(place + 1 for place in range(DEPTH) if mask >> place & 1) for mask in masks]
     return {
-        name: math.fsum(chance * one[name] for chance, one in zip(chances, values, strict=True))
-        for name in values[0]
+        name: math.fsum(p * click_metric(name, own, shown, 0) for p, own in zip(chances, places, strict=True))
+        for name in CLICK_METRICS
+        if name != "SS"
     }
 
 

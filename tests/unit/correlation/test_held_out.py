@@ -31,6 +31,7 @@ from clickassay.correlation.held_out import (
 from support.logs.click_oracle import product_probability
 from support.logs.drawn_clicks import simulate
 from support.one_correlation import jackknife
+from support.oracle.oracle_metrics import click_metric
 
 DEPTH, POOL = 4, 6
 EXAMINED = (1.0, 0.6, 0.4, 0.25)
@@ -61,12 +62,8 @@ def planted(kind, queries, rng, *, sessions=80, lists=5, spread=1.0):
 
 
 def metrics_of(clicked):
-    places = [place for place, one in enumerate(clicked, 1) if one]
-    if not places:
-        return dict.fromkeys(PREDICTED, 0.0)
-    mean = sum(1 / place for place in places) / len(places)
-    values = 1.0, 1 / places[0], mean, 1 / places[-1], len(places) / places[-1], float(len(places))
-    return dict(zip(("UCTR", "MaxRR", "MeanRR", "MinRR", "PLC", "QCTR"), values, strict=True))
+    places = tuple(place for place, one in enumerate(clicked, 1) if one)
+    return {name: click_metric(name, places, clicked, 0) for name in PREDICTED}
 
 
 def seen_of(log):

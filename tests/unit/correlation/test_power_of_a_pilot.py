@@ -19,6 +19,7 @@ from clickassay.correlation.uncertainty.power import (
     within_session_noise,
 )
 from clickassay.correlation.within.groups import all_markets, query_groups
+from support.one_correlation import within
 
 SIZE = {"queries": 400, "configurations": 1000, "sessions": 30_000}
 
@@ -176,17 +177,8 @@ def test_what_sessions_add_is_the_sum_of_squares_of_what_each_changes(make_sampl
 
 def difference_within(sample):
     """The difference of two correlations within queries, by plain loops."""
-    sums = np.zeros((3, 3))
-    for query in np.unique(sample.query_index):
-        rows = sample.query_index == query
-        if rows.sum() < 2:
-            continue
-        values = np.vstack([sample.click_values[rows].T, sample.editorial_values[rows].T])
-        weights = sample.sessions[rows] / (sample.sessions[rows] + 4)
-        left = values - np.average(values, axis=1, weights=weights)[:, None]
-        sums += (weights * left) @ left.T
-    of_first, of_second = (sums[0, k] / math.sqrt(sums[0, 0] * sums[k, k]) for k in (1, 2))
-    return of_first - of_second
+    every = np.full(len(sample.sessions), True)
+    return within(sample, every, 0, 0) - within(sample, every, 0, 1)
 
 
 def redrawn(sample, chances, means, rng):

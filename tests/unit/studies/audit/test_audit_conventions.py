@@ -15,8 +15,6 @@ from clickassay.core.errors import JudgmentError, SettingsError
 from clickassay.metrics.conventions import CONVENTIONS, INCOMPLETE_JUDGMENTS, AuditScale, conventions
 from clickassay.studies.audit import audit_list, one_list, read_grades
 from support.oracle.oracle_metrics import dcg, err
-from support.pages import script
-from support.places import ROOT
 
 SCALE = AuditScale(depth=5, max_grade=4, relevant_grade=3, persistence=0.8)
 SHOWN, OTHERS = (3, None, 4, 0, 1), (4, 3, 2, 2, 1, 0)
@@ -290,21 +288,3 @@ def test_what_is_no_grade_is_named(text):
 def test_a_grade_off_the_scale_is_refused():
     with pytest.raises(JudgmentError, match=r"grade 5 is off the scale 0\.\.4"):
         one_list((5, 1), (), 4)
-
-
-PAGE = (ROOT / "docs" / "reference" / "audit.md").read_text(encoding="utf-8")
-
-
-def test_the_table_of_the_page_is_that_of_today():
-    assert script("audit").with_table(PAGE) == PAGE, "make it again with `make pages` and commit it"
-
-
-@pytest.mark.parametrize(("column", "figures"), [(1, WITH_UNJUDGED), (2, ALL_JUDGED)])
-def test_the_page_prints_the_figures_of_the_tools_line_by_line(column, figures):
-    shown = PAGE.partition("<!-- lists -->")[2].partition("<!-- end -->")[0]
-    rows = [line.removeprefix("| ").split(" | ") for line in shown.splitlines() if line.startswith("| `")]
-    printed = {row[0].strip("`"): float(row[column]) for row in rows}
-    assert len(printed) == len(rows) > 40
-    for convention, figure in figures.items():
-        digits = min(4, len(figure.partition(".")[2]))
-        assert printed[convention] == pytest.approx(float(figure), abs=1.01 * 10**-digits), convention

@@ -81,20 +81,3 @@ def test_bounds_are_the_extremes_over_every_way_to_grade_whatever_the_measure(se
         assert found[0] <= own <= found[1]
         extremes = min(own, seen[:, row].min()), max(own, seen[:, row].max())
         assert found == pytest.approx(extremes, abs=1e-12), (name, shown, others)
-
-
-@pytest.mark.parametrize(
-    ("shown", "name", "low", "high"),
-    [
-        ([2, None, 2], "nDCG@3", None, 1.0),  # with grade 2 the list is the ideal one
-        ([1, 1, None, None], "R(rel=1)@2", 1 / 2, 1.0),  # both below the cut relevant: 2 of 4 are shown
-        ([1, 0, None], "AP(rel=1)@2", 1 / 2, 1.0),
-        ([None, 2, 1], "Judged@3", 2 / 3, 1.0),  # two of three, or all
-        ([None, 1], "nDCG(gains='2 3')@2", None, 1.0),
-        ([1, None, 3], "Inversions", 2.0, 3.0),  # 3 only with 1 2 3
-    ],
-)
-def test_bounds_worked_by_hand(shown, name, low, high):
-    found = values([shown], [], [], [name], bounds=True).row(0, named=True)
-    assert found["high"] == pytest.approx(high, abs=1e-12)
-    assert low is None or found["low"] == pytest.approx(low, abs=1e-12)

@@ -1,7 +1,5 @@
 """Means of a judge corrected by people: against leaving queries out in a plain loop, and by laws."""
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
@@ -19,6 +17,7 @@ from clickassay.studies.evaluation.corrected import (
 )
 from clickassay.studies.evaluation.evaluate import evaluate
 from clickassay.studies.evaluation.report import evaluation_tables
+from support.one_correlation import jackknife
 
 
 def world(seed, queries=300, both=40, error=0.15):
@@ -43,11 +42,9 @@ def estimated(judge, people, both):
 def by_leaving_out(judge, people, both):
     """Value, ends of the interval and slope, with a line for each query that is left out."""
     value, slope = estimated(judge, people, both)
-    left = [estimated(judge, people, np.delete(both, at))[0] - value for at in range(len(both))]
-    n, deviations = len(both), np.array(left) - np.mean(left)
-    of_line = (n - 1) / n * (deviations**2).sum()
-    kurtosis = (deviations**4).sum() / (deviations**2).sum() ** 2
-    degrees = 2 / max(kurtosis - 1 / n, 2 / (n - 1))
+    n = len(both)
+    error, degrees = jackknife([estimated(judge, people, np.delete(both, at))[0] for at in range(n)])
+    of_line = error**2
     of_judge = slope**2 * judge.var(ddof=1) / len(judge)
     of_ends = 2 * (slope / n) ** 2
     together = (of_line + of_judge + of_ends) ** 2 / (
@@ -211,13 +208,6 @@ def test_rankings_are_corrected_as_their_values_are():
     assert found.means.equals(by_people.means)
 
 
-def test_without_a_judge_nothing_is_corrected():
-    people, runs, _ = judged()
-    found = evaluate(people, runs, "RR")
-    assert found.corrected_means.is_empty()
-    assert found.corrected_comparisons.is_empty()
-
-
 def is_withheld(found, reason):
     """Whether nothing is corrected, and the reason is shown in its place."""
     for rows in (found.corrected_means, found.corrected_comparisons):
@@ -280,18 +270,3 @@ def test_a_judge_of_other_queries_is_refused():
     people, runs, model = judged()
     with pytest.raises(NothingInCommonError):
         evaluate(people, runs, "RR", judge=model.with_columns(query="x" + pl.col("query")))
-
-
-def test_json_has_what_is_corrected_only_with_a_judge(tmp_path):
-    from clickassay.studies.evaluation.job import as_json, evaluate_files
-
-    people, runs, model = judged()
-    for name, frame in (("people", people), ("model", model), ("old", runs["old"])):
-        frame.write_csv(tmp_path / f"{name}.csv")
-    for judge, expected in (
-        (None, set()),
-        (tmp_path / "model.csv", {"corrected_means", "corrected_comparisons"}),
-    ):
-        result = evaluate_files(tmp_path / "people.csv", [tmp_path / "old.csv"], "RR", judge=judge)
-        told = json.loads(as_json(result, per_query=False))
-        assert {name for name in told if name.startswith("corrected")} == expected

@@ -7,6 +7,7 @@ import statsmodels.api as sm
 from clickassay.core.errors import NothingInCommonError, SettingsError
 from clickassay.studies.evaluation.corrected import FEW_DRAWS, MIN_BOTH, Design, corrected_means, drawn_by
 from clickassay.studies.evaluation.evaluate import evaluate
+from support.one_correlation import jackknife
 
 REACH = np.ones(1)
 
@@ -51,7 +52,7 @@ def test_the_value_and_its_error_are_those_of_a_weighted_line_from_scratch(seed)
     for at in range(80):
         rest = np.delete(np.arange(80), at)
         left.append(estimated(p, judge, people[taken[rest]], taken[rest], shares[rest], of_an_end)[0])
-    of_line = 79 / 80 * np.sum((np.array(left) - np.mean(left)) ** 2)
+    of_line = jackknife(left)[0] ** 2
     variance = p @ (judge - p @ judge) ** 2 / (1 - p @ p)
     error = np.sqrt(of_line + slope**2 * (variance * (p @ p) + 2 * of_an_end**2))
     assert 1.96 * error <= (found.high[0] - found.low[0]) / 2 <= 2.3 * error

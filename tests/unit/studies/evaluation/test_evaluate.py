@@ -50,14 +50,6 @@ def test_frames_give_what_dicts_give(form):
     assert of_dicts.runs.equals(of_frames.runs)
 
 
-def test_trec_files_give_what_dicts_give(tmp_path):
-    qrels, run = tmp_path / "qrels.txt", tmp_path / "run.txt"
-    qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, d, g in rows(QRELS)))
-    run.write_text("".join(f"{q}\tQ0 {d}  1 {s} tag\r\n" for q, d, s in rows(RUN)))
-    of_files = evaluate(qrels, str(run), ASKED)
-    assert of_files.per_query.equals(evaluate(QRELS, RUN, ASKED).per_query)
-
-
 def test_a_rank_stands_for_a_score():
     ranked = pl.DataFrame({"query": ["q1"] * 3, "doc": ["b", "a", "c"], "rank": [3, 1, 2]})
     scored = {"q1": {"a": 3.0, "c": 2.0, "b": 1.0}}

@@ -139,10 +139,3 @@ def test_classes_have_the_means_and_tests_of_their_queries():
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
         tests.append(test.pvalue)
     assert pairs["p_holm"].min() == pytest.approx(min(1, min(tests) * len(tests)))
-
-
-def test_classes_come_from_a_table(tmp_path):
-    qrels = {f"q{n}": {"x": n % 2} for n in range(30)}
-    table = pl.DataFrame({"query": list(qrels), "kind": ["odd" if n % 2 else "even" for n in range(30)]})
-    found = ca.evaluate(qrels, {"r": {key: ["x"] for key in qrels}}, "P@1", queries=table)
-    assert dict(found.class_means.select("class", "mean").rows()) == {"odd": 1.0, "even": 0.0}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from scipy.stats import kendalltau, ttest_ind
+from scipy.stats import kendalltau
 from scipy.stats import t as t_law
 from statsmodels.stats.multitest import multipletests
 
@@ -25,6 +25,7 @@ from clickassay.studies.experiments.arms import Rankings
 from clickassay.studies.experiments.log import experiments_of_log, past_tests
 from clickassay.studies.experiments.order import experiment_order, joined
 from clickassay.studies.experiments.parts import LogOptions
+from support.one_correlation import jackknife
 
 DEPTH, FOLDS = 3, 8
 OPTIONS = LogOptions("M", "UCTR", min_users=1)
@@ -124,8 +125,7 @@ def by_cell(sessions, cell, value):
 def left_out(sessions, units, statistic):
     """Return the error by leaving out each unit."""
     names = sorted({units(one) for one in sessions})
-    without = np.array([statistic([one for one in sessions if units(one) != name]) for name in names])
-    return np.sqrt((len(names) - 1) / len(names) * ((without - without.mean()) ** 2).sum())
+    return jackknife([statistic([one for one in sessions if units(one) != name]) for name in names])[0]
 
 
 def clicked(one):
@@ -194,13 +194,6 @@ def weights_of(sessions):
     return np.array([a * b / (a + b) for _, (a, b) in sorted(counts.items()) if a and b])
 
 
-def satterthwaite(deviations):
-    """Return the degrees of freedom of a jackknife's variance."""
-    squares = (deviations - deviations.mean()) ** 2
-    n = len(squares)
-    return 2 / max((squares**2).sum() / squares.sum() ** 2 - 1 / n, 2 / (n - 1))
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_intervals_of_offline_metrics_leave_out_queries_and_have_the_degrees_of_their_weights(seed):
     sessions = world(seed)
@@ -214,10 +207,9 @@ def test_intervals_of_offline_metrics_leave_out_queries_and_have_the_degrees_of_
 
     both = {name for name in {one["query"] for one in judged}
             if len({one["variant"] for one in judged if one["query"] == name}) == 2}  # fmt: skip
-    without = np.array([effect([one for one in judged if one["query"] != name]) for name in sorted(both)])
-    error = np.sqrt((len(both) - 1) / len(both) * ((without - without.mean()) ** 2).sum())
+    error, degrees = jackknife([effect([one for one in judged if one["query"] != name]) for name in both])
     w = weights_of(judged) ** 2
-    degrees = min(satterthwaite(without), w.sum() ** 2 / (w**2).sum())
+    degrees = min(degrees, w.sum() ** 2 / (w**2).sum())
     half = t_law.ppf(0.975, degrees) * error
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(
         (row["difference"] - half, row["difference"] + half)
@@ -254,20 +246,6 @@ def test_matched_intervals_add_what_users_do_beyond_chance():
     error = np.sqrt(square + between - chance)
     assert t_law.ppf(0.975, 200) * error < half < t_law.ppf(0.975, 3) * error
     assert row["matched"] == pytest.approx(effect(listed))
-
-
-def test_on_one_day_without_repeats_the_effect_is_that_of_a_plain_comparison_of_means():
-    sessions = [
-        one | {"day": date(2026, 1, 1), "fold": at % 16} for at, one in enumerate(world(1, users=900))
-    ]
-    row = row_of(experiments_of_log(tables(sessions), rankings(sessions), {}, OPTIONS), "UCTR")
-    control, new = (
-        [METRIC["UCTR"](one) for one in sessions if one["variant"] == arm] for arm in ("control", "new")
-    )
-    result = ttest_ind(new, control, equal_var=False)
-    assert row["difference"] == pytest.approx(np.mean(new) - np.mean(control))
-    error = row["difference"] / result.statistic
-    assert row["error"] == pytest.approx(error, rel=0.5)  # of 16 folds, one error in six is off by a fifth
 
 
 # ---- laws ----------------------------------------------------------------------------------------
@@ -423,16 +401,6 @@ def test_an_arm_of_few_users_shows_no_number():
     assert set(found.experiments["reason"]) == {"an arm has fewer than 30 users"}
     assert found.checks["value"].null_count() == found.checks.height
     assert found.judges.is_empty()
-
-
-def test_a_log_without_judgments_has_users_alone():
-    sessions = world(1)
-    own = Rankings(DEPTH, rankings(sessions).lists, {})
-    found = experiments_of_log(tables(sessions), own, {}, OPTIONS).experiments
-    assert set(found["kind"]) == {"click", "baseline"}
-    assert found.filter(metric="UCTR")["difference"][0] == pytest.approx(
-        by_cell(sessions, lambda one: one["day"], METRIC["UCTR"])
-    )
 
 
 @pytest.mark.parametrize("arm", ["control", "new"])

@@ -20,6 +20,7 @@ from clickassay.studies.labelling.plan_folder import (
     PlanOptions,
 )
 from support.logs import tiny
+from support.oracle.oracle_metrics import err
 
 SCALE = load_settings(relevant_grade=1, success_grade=0)
 
@@ -83,15 +84,7 @@ def errs(world, name, depth=None):
     by_query = {}
     for query, url, _ in pl.read_parquet(world / f"{name}.parquet").sort("rank").iter_rows():
         by_query.setdefault(query, []).append(grades[query, url])
-    values = {}
-    for query, shown in by_query.items():
-        reached, value = 1.0, 0.0
-        for rank, grade in enumerate(shown[:depth], 1):
-            chance = (2**grade - 1) / 16
-            value += reached * chance / rank
-            reached *= 1 - chance
-        values[query] = value
-    return values
+    return {query: err(shown[:depth], 4) for query, shown in by_query.items()}
 
 
 def differences(world, depth):

@@ -29,12 +29,6 @@ def test_fits_are_those_of_statsmodels():
     assert found.probabilities(scores) == pytest.approx(other.predict(scores[:, None]), abs=1e-3)
 
 
-def test_planted_values_come_back():
-    found = fit_ordered_logit(*drawn(40_000), grades_of_scale=5)
-    assert found.slope == pytest.approx(TRUTH.slope, abs=0.03)
-    assert found.thresholds == pytest.approx(TRUTH.thresholds, abs=0.05)
-
-
 @given(st.integers(0, 2**32 - 1), st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 def test_chances_add_up_and_do_not_depend_on_the_unit_of_scores(seed, shift, unit):
     scores, grades = drawn(60, seed)

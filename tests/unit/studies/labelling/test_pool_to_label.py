@@ -66,18 +66,3 @@ def test_probabilities_and_weights_are_divided_by_their_sums():
 def test_a_list_may_be_empty_and_so_may_all_of_them():
     pool = given(rankings=[ranking([], [0, 0, 0]), ranking([2], [0, 0, 1])])
     assert [each.lengths.tolist() for each in pool.rankings] == [[0, 0], [0, 1]]
-
-
-def test_a_cut_keeps_the_first_documents_of_each_list():
-    whole = given().rankings[0]
-    cut = whole.cut_each(np.array([1, 1]))
-    assert cut.documents.tolist() == [1, 2]
-    assert cut.offsets.tolist() == [0, 1, 2]
-    assert whole.cut_each(np.array([5, 5])).documents.tolist() == [1, 0, 2]
-    assert whole.cut_each(np.array([0, 1])).documents.tolist() == [2]
-
-
-def test_entries_have_their_ranks_and_queries():
-    found = ranking([4, 3, 9, 8, 7], [0, 2, 2, 5])
-    assert found.ranks.tolist() == [1, 2, 1, 2, 3]
-    assert found.queries.tolist() == [0, 0, 2, 2, 2]

@@ -39,16 +39,6 @@ def pool_of_three(*, probabilities=None, costs=(1, 4, 1), weights=(2, 1, 1), ran
     return pool_of(["a", "b", "c"], np.arange(4), rows, lists, costs=costs, weights=weights)
 
 
-def test_a_case_worked_by_hand():
-    # DCG of one document of grade 0 or 1: L = y; E L = 1/2, 1/2, 0 and p = 1/2, 1/4, 1/4, so R = 3/8
-    # E (L - R)^2 = (9 + 25)/128 for a and b, 9/64 = 18/128 for c; costs 1, 4, 1
-    pulls = np.array([0.5 * math.sqrt(34), 0.25 * math.sqrt(34 / 4), 0.25 * math.sqrt(18)])
-    found = sampling_distribution(pool_of_three(), "DCG")
-    assert found.q == pytest.approx(pulls / pulls.sum())
-    assert found.spreads == pytest.approx(np.sqrt(np.array([34, 34, 18]) / 128))
-    assert not found.no_spread
-
-
 def test_what_a_budget_buys_worked_by_hand():
     # q = p: sum p^2/q E (L - R)^2 = (34/2 + 34/4 + 18/4)/128 = 30/128; a draw costs 1/2 + 1 + 1/4 = 7/4
     pool = pool_of_three()

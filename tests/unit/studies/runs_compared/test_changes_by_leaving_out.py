@@ -17,6 +17,7 @@ from clickassay.correlation.changes import (
 )
 from clickassay.correlation.changes import within_changes as changes_of_groups
 from clickassay.correlation.within.groups import all_markets, query_groups
+from support.one_correlation import jackknife, within
 from support.runs.given_sample import sample_of
 
 
@@ -66,23 +67,6 @@ def changes_within(*runs):
     return changes_of_groups(*(all_markets(query_groups(markets)) for markets in runs), users=False)
 
 
-def within(sample, kept, click, editorial):
-    """Sums of n/(n + 4) times deviations from the means of a query, in plain loops (method 8.1)."""
-    sums = np.zeros((2, 2))
-    for query in range(len(sample.queries)):
-        rows = np.flatnonzero(kept & (sample.query_index == query))
-        weights = [sample.sessions[row] / (sample.sessions[row] + 4) for row in rows]
-        values = [(sample.click_values[row, click], sample.editorial_values[row, editorial]) for row in rows]
-        for weight, pair in zip(weights, values, strict=True):
-            means = [
-                math.fsum(w * value[k] for w, value in zip(weights, values, strict=True)) / math.fsum(weights)
-                for k in (0, 1)
-            ]
-            left = np.array(pair) - means
-            sums += weight * np.outer(left, left)
-    return sums[0, 1] / math.sqrt(sums[0, 0] * sums[1, 1])
-
-
 def in_two_lists(sample):
     """The queries with two lists or more: others say nothing within queries."""
     return {name for place, name in enumerate(sample.queries) if (sample.query_index == place).sum() >= 2}
@@ -110,11 +94,7 @@ def looped(a, b, statistic, click, editorial):
     units = in_two_lists if statistic is within else (lambda sample: set(sample.queries))
     queries = sorted(units(a) | units(b))
     values = [change_without(query) for query in queries]
-    mean = math.fsum(values) / len(values)
-    squares = [(value - mean) ** 2 for value in values]
-    total, q = math.fsum(squares), len(queries)
-    degrees = 2 / max(math.fsum(square * square for square in squares) / total**2 - 1 / q, 2 / (q - 1))
-    return change_without("none"), math.sqrt((q - 1) / q * total), degrees, q
+    return change_without("none"), *jackknife(values), len(queries)
 
 
 @pytest.mark.parametrize(
@@ -135,24 +115,6 @@ def test_a_change_is_tested_as_by_a_loop_over_the_queries_of_both_runs(test, sta
         assert_changed(found, place, change, reach)
         p = 2 * stats.t.sf(abs(change) / error, min(2 * degrees, q - 1))
         assert found.p[place] == pytest.approx(p, rel=1e-6)
-
-
-def error_of(sample, click, editorial):
-    """The jackknife error of one weighted correlation, in a plain loop."""
-    values = [weighted(sample, kept_without(sample, query), click, editorial) for query in sample.queries]
-    q = len(values)
-    return math.sqrt((q - 1) / q * math.fsum((value - np.mean(values)) ** 2 for value in values))
-
-
-def test_errors_of_runs_without_a_common_query_add_up_and_cancel_for_clicks_that_are_nearly_the_same():
-    a, b = random_sample(3, names(0, 80)), random_sample(4, names(100, 200))
-    rng = np.random.default_rng(5)
-    near = dataclasses.replace(a, click_values=a.click_values + 1e-3 * rng.normal(size=a.click_values.shape))
-    apart, paired = (looped(a, other, weighted, 0, 0)[1] for other in (b, near))
-    assert apart == pytest.approx(math.hypot(error_of(a, 0, 0), error_of(b, 0, 0)), rel=0.02)
-    assert paired < 0.01 * apart
-    widths = [found.high[0] - found.low[0] for found in (weighted_changes(a, b), weighted_changes(a, near))]
-    assert widths[1] < 0.01 * widths[0]
 
 
 def test_all_markets_together_are_the_sum_over_their_queries_and_a_group_of_queries_is_one_unit():
@@ -231,12 +193,8 @@ def variance_with_users(a, b, statistic, place, folds):
         ]
     )
 
-    def spread(values):
-        squares, n = (values - values.mean()) ** 2, len(values)
-        degrees = 2 / max((squares**2).sum() / squares.sum() ** 2 - 1 / n, 2 / (n - 1))
-        return (n - 1) / n * squares.sum(), degrees
-
-    (of_queries, degrees), (of_users, few) = spread(by_query), spread(by_fold)
+    (error, degrees), (of_folds, few) = jackknife(by_query), jackknife(by_fold)
+    of_queries, of_users = error**2, of_folds**2
     by_chance = folds / (folds - 1) * ((cells - cells.mean(axis=1, keepdims=True)) ** 2).sum()
     added = of_users - by_chance if of_users > 1.5 * by_chance else 0
     total = of_queries + added

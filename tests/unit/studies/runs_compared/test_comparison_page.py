@@ -208,15 +208,6 @@ def test_texts_of_runs_are_text_on_the_page(tmp_path):
     assert re.findall(r"(?i)<\s*(script|img|svg|style|iframe|b)\b", plain) == []
 
 
-def test_a_folder_has_the_page_its_twin_its_tables_and_how_it_was_made(report, tmp_path):
-    page = write_comparison(report, tmp_path / "out", force=False)
-    assert page == tmp_path / "out" / "report.html"
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"report.html", "report.md", "tables", "settings.json"}
-    assert (tmp_path / "out" / "tables" / "correlations.csv").is_file()
-    write_comparison(report, tmp_path / "out", force=True)
-
-
 def test_one_file_is_the_same_page(report, tmp_path):
     file = write_comparison(report, tmp_path / "deep" / "page.HTML", force=False)
     assert file.read_text(encoding="utf-8") == comparison_html(report)

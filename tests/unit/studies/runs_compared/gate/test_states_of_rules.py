@@ -1,7 +1,5 @@
 """Whether a run keeps its rules: states from numbers written by hand into its tables."""
 
-import math
-
 import polars as pl
 import pytest
 
@@ -62,17 +60,6 @@ def test_without_a_value_or_an_interval_a_rule_cannot_be_decided(found):
     assert {state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")} == {"undecided"}
 
 
-@pytest.mark.slow
-def test_what_fails_a_job(tmp_path):
-    run = copied_run(tmp_path / "run", correlations=with_correlation(0.3, 0.2, 0.4))
-    undecided = copied_run(tmp_path / "other", correlations=with_correlation(None, None, None))
-    rules = [f"correlation(ERR, MeanRR) >= {limit}" for limit in (0.1, 0.3, 0.5)]
-    found = [outcome(run, rule) for rule in rules] + [outcome(undecided, rules[0])]
-    assert [one.state for one in found] == ["holds", "open", "broken", "undecided"]
-    assert [one.fails(strict=False) for one in found] == [False, False, True, True]
-    assert [one.fails(strict=True) for one in found] == [False, True, True, True]
-
-
 # ---- numbers of a run -------------------------------------------------------------------------
 def with_correlation(value, low, high, caution=None):
     """The sample's correlations with another overall one of ERR with MeanRR in market north."""
@@ -131,22 +118,6 @@ def test_a_correlation_of_heavy_tailed_sessions_breaks_a_rule_only_far_beyond_it
     )
     few = copied_run(tmp_path / "few", correlations=with_correlation(0.35, 0.28, 0.42, "few queries"))
     assert outcome(few, "correlation(ERR, MeanRR) >= 0.43").state == "broken"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("value", "low", "caution", "reason"),
-    [
-        (None, None, None, "no value: no variance of ERR"),
-        (0.4, None, "no interval: too few queries vary", "no interval: too few qu"),
-        (math.nan, math.nan, None, "no value: "),
-    ],
-)
-def test_a_number_that_is_missing_is_no_pass(tmp_path, value, low, caution, reason):
-    run = copied_run(tmp_path / "run", correlations=with_correlation(value, low, low, caution))
-    found = outcome(run, "correlation(ERR, MeanRR) >= -1")
-    assert found.state == "undecided"
-    assert found.reason.startswith(reason)
 
 
 def test_sizes_are_those_of_the_statistics():
