@@ -1,6 +1,7 @@
-"""Likelihoods, marginals, examination and perplexities against sums over everything hidden, one by one."""
+"""Likelihoods, marginals, expected metrics and perplexities against sums over everything hidden."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,18 +10,20 @@ from hypothesis import strategies as st
 
 from clickassay.click_models.cascade import CascadeModel
 from clickassay.click_models.comparison import log_likelihoods, score
+from clickassay.click_models.expected import expected_clicks, expected_mean_rr
 from clickassay.click_models.factorised import FactorisedModel
 from clickassay.click_models.model import marginal
 from support.logs import click_oracle as oracle
-from support.logs.click_logs import as_sessions, random_log
+from support.logs.click_logs import as_sessions, random_lists, random_log
+from support.oracle.oracle_metrics import click_metric
 
 POOL, DEPTH = 8, 4
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def cascade_models(rng):
+def cascade_models(rng, a):
     """Return a model of each form of cascade model, with its oracle."""
-    a, s = rng.uniform(0.05, 0.95, (2, POOL))
+    s = rng.uniform(0.05, 0.95, POOL)
     gamma, lambdas, alphas = rng.uniform(0.1, 0.95), rng.uniform(0.05, 0.95, DEPTH), rng.uniform(0.1, 0.9, 3)
     ones = np.ones(POOL)
     ccm = alphas[1] * (1 - a) + alphas[2] * a
@@ -36,8 +39,9 @@ def cascade_models(rng):
     }
 
 
-def models(rng):
+def models(rng, attraction=None):
     """Return (model, function of a session that gives its probability) by name."""
+    a = rng.uniform(0.05, 0.95, POOL) if attraction is None else attraction
     found = {
         name: (
             model,
@@ -45,16 +49,13 @@ def models(rng):
                 session, model.attraction, after, skip
             ),
         )
-        for name, (model, after, skip) in cascade_models(rng).items()
+        for name, (model, after, skip) in cascade_models(rng, a).items()
     }
     gamma = rng.uniform(0.05, 1.0, (DEPTH, DEPTH))
     gamma[0, 0] = 1.0
-    product = FactorisedModel(rng.uniform(0.05, 0.95, POOL), gamma, 0)
     found["ubm"] = (
-        product,
-        lambda session: oracle.product_probability(
-            session, product.attraction, lambda r, last: gamma[r, last]
-        ),
+        FactorisedModel(a, gamma, 0),
+        lambda session: oracle.product_probability(session, a, lambda r, last: gamma[r, last]),
     )
     return found
 
@@ -80,6 +81,40 @@ def test_marginals_are_sums_over_all_patterns(seed):
             wanted = oracle.marginals(there, probability)
             assert found[row, : len(there)] == pytest.approx(wanted, abs=1e-12), name
             assert not found[row, len(there) :].any()
+
+
+@given(seed=SEEDS)
+def test_expected_click_metrics_are_sums_over_all_patterns(seed):
+    rng = np.random.default_rng(seed)
+    lists = random_lists(rng, number=5, pool=POOL, depth=DEPTH, shorter=2)
+    for name, (model, probability) in models(rng, rng.choice([0, 0.3, 0.7, 1], POOL)).items():
+        found = expected_clicks(model, lists)
+        for row, shown in enumerate(lists):
+            there = tuple(int(code) for code in shown if code >= 0)
+            chances = {
+                clicked: probability((there, clicked)) for clicked in product((0, 1), repeat=len(there))
+            }
+            for metric, values in found.items():
+                wanted = math.fsum(
+                    chance * click_metric(metric, tuple(np.flatnonzero(clicked) + 1), clicked, 1)
+                    for clicked, chance in chances.items()
+                )
+                assert values[row] == pytest.approx(wanted, abs=1e-12), (name, metric)
+        assert np.array_equal(expected_mean_rr(model, lists), found["MeanRR"])
+
+
+def test_lists_that_are_alike_have_the_same_value_whatever_their_number():
+    rng = np.random.default_rng(0)
+    lists = random_lists(rng, number=3, pool=POOL, depth=DEPTH)
+    for model, _ in models(rng).values():
+        one = expected_mean_rr(model, lists)
+        assert np.array_equal(expected_mean_rr(model, np.repeat(lists, 4000, axis=0)), np.repeat(one, 4000))
+        assert expected_mean_rr(model, lists[:0]).shape == (0,)
+
+
+def test_a_model_of_no_known_kind_is_refused():
+    with pytest.raises(TypeError, match="object"):
+        expected_mean_rr(object(), np.zeros((1, 2), dtype=np.int64))
 
 
 @given(seed=SEEDS)

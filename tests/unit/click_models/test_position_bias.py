@@ -83,14 +83,6 @@ def test_a_parameter_for_each_result_has_the_bias_that_the_page_names():
     assert f"move log θ by {found[30]} at 30 sessions a ranking, by {found[1]} at one" in page
 
 
-@pytest.mark.parametrize("spread", [1.0, 1.5])
-def test_the_error_is_the_spread_over_worlds_also_where_queries_differ(spread):
-    found = [position_bias(world(100 + seed, spread=spread)) for seed in range(60)]
-    seen = np.std([np.log(one.examination[1:]) for one in found], axis=0, ddof=1)
-    told = np.sqrt(np.mean([one.errors[1:] ** 2 for one in found], axis=0))
-    assert told == pytest.approx(seen, rel=0.3)
-
-
 def test_results_at_one_position_tell_nothing():
     log = world(2)
     fixed = np.where(np.arange(len(log.lists))[:, None] % 5 == 0, log.lists, NO_DOCUMENT)

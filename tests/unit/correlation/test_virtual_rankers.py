@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import pearsonr
 
 from clickassay.correlation import rankers
 from clickassay.correlation.rankers import (
@@ -17,12 +16,6 @@ from clickassay.correlation.rankers import (
     within_queries,
 )
 from clickassay.correlation.tables import differences
-
-
-def of_queries(sample):
-    """The rows of each query with two configurations or more."""
-    groups = [np.flatnonzero(sample.query_index == query) for query in range(len(sample.queries))]
-    return [rows for rows in groups if len(rows) >= 2]
 
 
 def exact(sample):
@@ -55,22 +48,6 @@ def test_many_iterations_tend_to_the_closed_form(make_sample):
     error = (1 - limit**2) / math.sqrt(iterations)
     assert (np.abs(array(found, "monte_carlo") - limit) < 4.5 * error).all()
     np.testing.assert_allclose(array(found, "monte_carlo_se"), error, rtol=0.1)
-
-
-def test_an_algorithm_3_written_as_loops_tends_to_the_same_value(make_sample):
-    sample = make_sample(9, queries=3, configurations=9)
-    rng = np.random.default_rng(0)
-    y, x = sample.click_values[:, 0], sample.editorial_values[:, 0]
-    deltas = []
-    for _ in range(8000):
-        pairs = [rng.choice(rows, 2, replace=False) for rows in of_queries(sample)]
-        deltas.append([sum(v[a] - v[b] for a, b in pairs) / len(pairs) for v in (x, y)])
-    looped = pearsonr(*np.transpose(deltas)).statistic
-    limit = exact(sample)[0, 0]
-    error = (1 - limit**2) / math.sqrt(8000)
-    assert looped == pytest.approx(limit, abs=4.5 * error)
-    found = drawn(sample, iterations=8000)[0, 0]
-    assert looped == pytest.approx(found, abs=4.5 * math.sqrt(2) * error)
 
 
 def test_every_query_gives_two_different_configurations_all_ordered_pairs_equally_often():

@@ -89,16 +89,6 @@ def test_the_sheet_has_what_is_graded_differently_the_largest_difference_first()
     assert sheet.rows() == [("q", "x", None, 0, 4), ("r", "z", None, 1, 2)]
 
 
-def test_of_results_judged_again_the_first_counts_and_consistency_is_told():
-    rows = pl.DataFrame(
-        [("a", "q", "x", 0), ("a", "q", "x", 3), ("a", "q", "y", 1), ("a", "q", "y", 1), ("b", "q", "x", 0)],
-        schema=["judge", "query", "url", "grade"], orient="row",
-    )  # fmt: skip
-    found = compare_judges(("a", "b"), rows)
-    assert found.repeated == {"a": (2, 1)}
-    assert value(found, "a", "b", "equal")["value"] == 1
-
-
 def test_judges_without_a_result_in_common_are_refused_with_one_name_of_each():
     rows = pl.DataFrame(
         [("a", "q", "X", 0), ("b", "q", "y", 4)], schema=["judge", "query", "url", "grade"], orient="row"
@@ -185,13 +175,6 @@ def test_the_folder_holds_the_tables_and_a_sheet_that_can_be_read_back(files, tm
     sheet.with_columns(grade=pl.lit(3)).write_csv(tmp_path / "decided.csv")
     import_judgments([tmp_path / "decided.csv"], out=tmp_path / "read")
     assert pl.read_parquet(tmp_path / "read" / "judgments.parquet").height == sheet.height
-
-
-def test_each_file_may_have_a_map_of_its_grades(files):
-    rows = pl.read_csv(files / "ann.csv")
-    rows.with_columns(grade=pl.col("grade") * 25).write_csv(files / "percent.csv")
-    mapped = ca.judges([files / "ann.csv", files / "percent.csv"], grade_map=["", "0=0,25=1,50=2,75=3,100=4"])
-    assert mapped.agreement.filter(measure="equal")["value"].item() == 1
 
 
 def test_results_meet_in_the_forms_of_a_run_and_the_sheet_has_them_as_they_are_written(tmp_path):

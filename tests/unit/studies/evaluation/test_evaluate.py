@@ -86,12 +86,6 @@ def test_queries_that_a_run_lacks_are_0_or_left_out():
     assert judged.runs.row(0) == ("run", 3, 3, 1, 1, 6, 4)
 
 
-def test_ties_go_to_the_later_name_as_in_trec_eval():
-    shown = {"q": {"a": 1.0, "z": 1.0, "é": 1.0, "B": 1.0}}  # by bytes: é, z, a, B
-    for place, doc in enumerate(["é", "z", "a", "B"], start=1):
-        assert evaluate({"q": {doc: 1}}, shown, RR)["RR"] == 1 / place
-
-
 def test_the_overview_has_these_values_of_ap_at_5():
     shown = {"q": {f"d{place}": float(-place) for place in range(1, 6)}}
     first, second = ({f"d{place}": 1 for place in places} for places in ((1, 3, 4), (2, 4, 5)))
@@ -205,18 +199,6 @@ def test_what_users_know_and_expect():
     assert found.means["mean"].to_list() == [1 / 2, 1 / 2, 2 / 4, 4 / 4]
     with pytest.raises(SettingsError, match="needs `known`"):
         evaluate(QRELS, RUN, "Coverage")
-
-
-def test_lists_of_other_lengths_in_the_same_call_change_no_value():
-    alone = {
-        name: evaluate({"q": {"a": 2}}, {"q": {"a": 1.0}}, name)[name] for name in ("MeanGrade", "P", "nDCG")
-    }
-    qrels = {"q": {"a": 2}, "r": {"a": 1}, "s": {"a": 1}}
-    shown = {"q": {"a": 1.0}, "r": {f"d{n}": float(n) for n in range(9)}}
-    for name, value in alone.items():
-        together = evaluate(qrels, shown, name).per_query
-        assert together.filter(query="q")["value"].item() == value
-        assert together.filter(query="s")["value"].item() == 0
 
 
 def test_gains_of_grade_0_are_not_given_to_places_after_the_end_of_a_list():

@@ -13,7 +13,7 @@ from clickassay.metrics.catalogue import BASELINES, METRICS, editorial_values
 from clickassay.metrics.clicks import CLICK_METRICS, good_masks
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.metrics.names import parse
-from clickassay.studies.explorer.arithmetic import click_arithmetic, editorial_arithmetic, positions
+from clickassay.studies.explorer.arithmetic import click_arithmetic, editorial_arithmetic
 from clickassay.studies.explorer.page import View, configuration, explored_run, points
 from support.runs.sample_run import sample
 
@@ -97,14 +97,6 @@ def test_the_worked_example_of_err_has_the_published_steps():
     assert steps.steps["so far"].to_list() == pytest.approx(np.cumsum(expected).tolist())
 
 
-def test_gains_and_utilities_of_a_name_are_those_of_the_steps():
-    of_dcg = spelled("DCG(gains='0 1 2 5 9')", [3, 2, 4], pool="shown").steps
-    assert of_dcg["alone at rank 1"].to_list() == [5, 2, 9]
-    of_err = spelled("ERR(gains='0 0.1 0.2 0.5 1',utilities='1 0.8 0.7')", [3, 2, 4], pool="shown").steps
-    expected = [0.5, 0.8 * 0.2 * 0.5, 0.7 * 0.5 * 0.8]
-    assert of_err["adds below those above"].to_list() == pytest.approx(expected)
-
-
 def test_what_a_list_of_nothing_is_worth_stands_apart():
     steps = spelled("DCG(gains='1 2 3 4 5')", [0, 2], pool="shown")
     nothing = 1 + 1 / math.log2(3)
@@ -134,11 +126,6 @@ def test_steps_that_miss_the_value_of_the_run_are_not_bent_to_it():
 def test_a_search_succeeds_where_a_click_meets_a_good_result():
     steps = click_arithmetic("SS", np.array([0, 1, 2, 3]), np.array([4, 3, 2, 1]), good=0b10).steps
     assert dict(steps.select("clicked", "SS").iter_rows()) == {"nothing": 0, "1": 0, "2": 1, "1, 2": 1}
-
-
-def test_positions_of_a_mask_count_from_one():
-    assert positions(0) == []
-    assert positions(0b1000000101) == [1, 3, 10]
 
 
 def test_every_session_of_a_page_is_in_its_patterns(every):

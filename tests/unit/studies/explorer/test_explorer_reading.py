@@ -171,11 +171,6 @@ def test_without_counts_of_users_no_query_is_named_and_the_page_says_why(tmp_pat
     assert "does not say how many users" in shown(run)
 
 
-def test_a_least_of_one_user_shows_all():
-    rows = page.points(explored_run(sample(), 1), CHOICE)
-    assert rows["label"].to_list() == rows["query"].to_list()
-
-
 def test_the_text_of_a_hidden_query_finds_nothing_but_its_digest_and_id_do():
     rows = page.points(explored_run(sample(), 64), CHOICE)
     rare = rows.filter(pl.col("label") != pl.col("query"))

@@ -1,5 +1,6 @@
-"""Leaving out one query: errors and p-values against loops, SciPy's t-test, statsmodels and known spread."""
+"""Intervals by leaving out queries, of ratios, and tails of sessions: against loops and SciPy."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -9,17 +10,23 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
+from clickassay.correlation.comparisons import comparisons
 from clickassay.correlation.uncertainty import intervals
 from clickassay.correlation.uncertainty.intervals import (
+    CORRELATION_INDEX,
+    DIFFERENCE_INDEX,
     BlockSums,
     Deviations,
     Spread,
     cautions,
     difference_interval,
     fisher_interval,
+    is_heavy,
     left_out,
     no_rounding,
     p_value,
+    ratio_interval,
+    tail_index,
 )
 from support.one_correlation import jackknife as by_definition
 
@@ -177,9 +184,8 @@ def test_cautions_name_the_first_trouble():
     values = np.array([[math.nan, 0.5, 0.5], [0.5, 0.5, 0.5]])
     low = np.array([[math.nan, math.nan, 0.1], [0.1, 0.1, 0.1]])
     none, few = "no interval: too few queries vary", "fewer than 50 queries"
-    heavy = "a few very frequent queries dominate, and similar ones may be missing from the log"
     assert cautions(values, low, 50) == [None, none, *[None] * 4]
-    assert cautions(values, low, 50, heavy_tail=True) == [None, none, *[heavy] * 4]
+    assert cautions(values, low, 50, heavy_tail=True) == [None, none, *[HEAVY] * 4]
     assert cautions(values, low, 49, heavy_tail=True) == [None, none, *[few] * 4]
 
 
@@ -187,14 +193,113 @@ def test_differences_of_correlations_that_are_only_rounding_are_0():
     assert no_rounding(np.array([1e-12, -9e-13, 2e-12, -0.5])).tolist() == [0.0, 0.0, 2e-12, -0.5]
 
 
-@pytest.mark.parametrize("kind", ["normal", "skewed"])
-def test_19_of_20_intervals_of_a_mean_cover_the_truth(kind):
-    rng = np.random.default_rng(11)
-    draw = rng.normal if kind == "normal" else rng.exponential
-    centre = 0.0 if kind == "normal" else 1.0
-    held = 0
-    for _ in range(400):
-        values = draw(size=40)
-        low, high = difference_interval(values.mean(), mean_spread(values))
-        held += low <= centre <= high
-    assert 0.915 <= held / 400 <= 0.985
+# ---- ratios ----
+def interval(above, below, errors, covariance, degrees):
+    spreads = tuple(Spread(np.array(error), np.array(7.0), 8) for error in errors)
+    found = ratio_interval(np.array(above), np.array(below), spreads, np.array(covariance), np.array(degrees))
+    return tuple(float(end) for end in found)
+
+
+def holds(v, above, below, errors, covariance, degrees):
+    """Whether above - v below is no further from 0 than t errors."""
+    variance = errors[0] ** 2 - 2 * v * covariance + v * v * errors[1] ** 2
+    return abs(above - v * below) <= stats.t.ppf(0.975, degrees) * math.sqrt(max(variance, 0))
+
+
+@given(
+    st.floats(-1, 1),
+    st.floats(0.05, 1),
+    st.tuples(st.floats(0.01, 0.5), st.floats(0.01, 0.5)),
+    st.floats(-0.95, 0.95),
+    st.floats(2, 200),
+)
+def test_it_contains_exactly_the_ratios_that_a_scan_finds(above, below, errors, correlation, degrees):
+    covariance = correlation * errors[0] * errors[1]
+    t = stats.t.ppf(0.975, degrees)
+    assume(abs(below - t * errors[1]) > 1e-3)
+    low, high = interval(above, below, errors, covariance, degrees)
+    case = above, below, errors, covariance, degrees
+    assert math.isnan(low) == math.isnan(high) == (below < t * errors[1])
+    if math.isnan(low):
+        # the inequality holds for any ratio that is large enough: there is no bound
+        assert holds(1e9, *case) or holds(-1e9, *case)
+        return
+    assert low <= above / below <= high
+    width = max(high - low, 1e-6)
+    for v in np.linspace(low - 2 * width, high + 2 * width, 61):
+        if min(abs(v - low), abs(v - high)) > 1e-4 * width:
+            assert holds(v, *case) == (low < v < high), v
+
+
+@pytest.mark.parametrize("missing", ["above", "below", "errors", "covariance", "degrees"])
+def test_a_part_that_is_missing_leaves_no_interval(missing):
+    case = {"above": 0.3, "below": 0.8, "errors": (0.05, 0.1), "covariance": 0.0, "degrees": 9.0}
+    case[missing] = (math.nan, 0.1) if missing == "errors" else math.nan
+    assert np.isnan(interval(**case)).all()
+
+
+# ---- tails of sessions ----
+HEAVY = "a few very frequent queries dominate, and similar ones may be missing from the log"
+
+
+def drawn(rng, law, spread, queries, mean=60):
+    """Whole sessions of queries, one or more."""
+    if law == "lognormal":
+        raw = np.exp(spread * rng.standard_normal(queries) - spread**2 / 2)
+    else:
+        raw = (spread - 1) / spread * rng.random(queries) ** (-1 / spread)
+    return np.maximum(1, np.round(mean * raw))
+
+
+def test_the_index_is_that_worked_by_hand():
+    # the upper half is 10, 40 and 4000; the threshold is 9.5
+    sessions = np.array([1.0, 2.0, 10.0, 40.0, 4000.0])
+    logs = [math.log(n / 9.5) for n in (10, 40, 4000)]
+    assert tail_index(sessions) == pytest.approx(3 / sum(logs))
+
+
+def test_sessions_that_are_alike_or_none_have_no_tail():
+    assert tail_index(np.full(80, 7.0)) == math.inf
+    assert tail_index(np.array([])) == math.inf
+    assert tail_index(np.array([4.0])) == math.inf
+
+
+def test_small_counts_are_left_out_where_there_are_enough_others():
+    large = drawn(np.random.default_rng(1), "pareto", 1.5, 400, mean=300)
+    small = np.repeat([1.0, 2.0, 3.0, 4.0], 300)
+    by_hand = 1 / np.mean([math.log(n / (large.min() - 0.5)) for n in large])
+    assert tail_index(np.concatenate([small, large])) == pytest.approx(by_hand)
+
+
+@given(st.lists(st.integers(1, 10**6), max_size=80))
+def test_the_order_of_queries_does_not_matter(sessions):
+    values = np.array(sessions, dtype=np.float64)
+    assert tail_index(values) == tail_index(values[::-1])
+
+
+@pytest.mark.parametrize(
+    ("law", "spread", "least", "fewest", "most"),
+    [
+        ("pareto", 1.2, DIFFERENCE_INDEX, 0.9, 1),
+        ("pareto", 1.5, DIFFERENCE_INDEX, 0.9, 1),
+        ("pareto", 2.5, DIFFERENCE_INDEX, 0, 0.05),
+        ("pareto", 2.5, CORRELATION_INDEX, 0.9, 1),
+        ("pareto", 4.0, CORRELATION_INDEX, 0, 0.05),
+        ("lognormal", 1.15, CORRELATION_INDEX, 0, 0.05),
+        ("lognormal", 1.5, CORRELATION_INDEX, 0, 0.05),
+    ],
+)
+def test_heavy_tails_are_found_and_lognormal_ones_are_not_taken_for_them(law, spread, least, fewest, most):
+    rng = np.random.default_rng(3)
+    share = np.mean([is_heavy(drawn(rng, law, spread, 500), least) for _ in range(100)])
+    assert fewest <= share <= most
+
+
+def test_a_comparison_has_a_caution_below_the_index_of_differences(make_sample):
+    sample = make_sample(8, queries=200, configurations=200, clicks=1, editorial=2)
+    sample = dataclasses.replace(sample, query_index=np.arange(200))
+    for spread, caution in ((1.3, HEAVY), (2.6, None)):
+        places = (np.arange(200) + 0.5) / 200  # the quantiles of a power law
+        sessions = np.round(20 * places ** (-1 / spread)).astype(np.int64)
+        found = comparisons(dataclasses.replace(sample, sessions=sessions))
+        assert found["caution"].to_list() == [caution]
