@@ -5,7 +5,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from agreement.test_arms_of_a_log import ENGINES, Given, in_form, store_of, table_of
+from agreement.test_arms_of_a_log import ENGINES, Given, in_form, logs, store_of, table_of
 from agreement.test_signals_agree import chosen
 from clickassay.core.contracts.patterns import INTERLEAVED
 from clickassay.core.errors import InputError
@@ -16,7 +16,6 @@ from support.logs.messy import write_log
 from support.oracle.messy_teams import log_with_teams
 from support.oracle.oracle_log import normalise_query
 from support.oracle.oracle_teams import interleaved
-from support.tiers import first
 
 
 def given(seed, folder, *, judged=None, change=None):
@@ -51,8 +50,7 @@ def as_rows(table):
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", first(60, range(300)))
+@logs(60, range(300))
 def test_teams_are_those_of_plain_python(seed, engine, tmp_path):
     log = given(seed, tmp_path)
     table = table_of(engine, log, tmp_path / "made")
@@ -67,8 +65,7 @@ def test_drafts_of_more_bits_than_a_key_has_are_added_up_apart(seed, tmp_path, m
     assert as_rows(table_of("arrays in batches", log, tmp_path / "made")) == log.expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", first(10, range(300, 360)))
+@logs(10, range(300, 360))
 def test_teams_are_of_queries_that_are_kept(seed, engine, tmp_path):
     queries = {row["query"] for row in log_with_teams(seed)[0] if row["query"] is not None}
     judged = sorted({normalise_query(query) for query in queries})[::2]
@@ -77,8 +74,7 @@ def test_teams_are_of_queries_that_are_kept(seed, engine, tmp_path):
     assert as_rows(table_of(engine, log, tmp_path / "made", kept)) == log.expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", first(12, range(120)))
+@logs(12, range(120))
 def test_a_store_in_two_runs_holds_the_teams_of_the_whole_log(seed, engine, tmp_path):
     log = given(seed, tmp_path)
     store = store_of(engine, log, tmp_path)
