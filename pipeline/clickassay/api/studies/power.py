@@ -2,10 +2,11 @@
 
 import math
 import re
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import polars as pl
 
@@ -44,8 +45,11 @@ MIN_ALPHA = 1e-12
 """The smallest alpha at which one comparison is tested."""
 
 
-class PowerResult(Result):
-    """How many judged queries it takes to detect a difference.
+A = TypeVar("A", "PowerAnalysis", "AnalysisOfTest")
+
+
+class _Power(Result, Generic[A]):
+    """What it takes to detect a difference.
 
     Parameters
     ----------
@@ -57,12 +61,18 @@ class PowerResult(Result):
         What the run is called.
     """
 
-    def __init__(self, key: SampleKey, analysis: "PowerAnalysis", name: str) -> None:
-        self.key, self.analysis, self.name = key, analysis, name
+    def __init__(self, key: SampleKey, analysis: A, name: str) -> None:
+        self.key, self.name = key, name
+        self.analysis: A = analysis
+
+    @property
+    @abstractmethod
+    def answer(self) -> str:
+        """The answer as a sentence, without a full stop."""
 
     @property
     def required(self) -> pl.DataFrame:
-        """Queries, their range, configurations and sessions, a row for each number of sessions per query."""
+        """The required sizes, a row each."""
         return pl.DataFrame([asdict(one) for one in self.analysis.required], infer_schema_length=None)
 
     @property
@@ -74,6 +84,13 @@ class PowerResult(Result):
     def facts(self) -> dict[str, Any]:
         """The content of the JSON document."""
         return {"answer": self.answer, "run": self.name, **self.key.columns, **asdict(self.analysis)}
+
+
+class PowerResult(_Power["PowerAnalysis"]):
+    """How many judged queries, configurations and sessions it takes to detect a difference of metrics.
+
+    `required` has a row for each number of sessions per query.
+    """
 
     @property
     def answer(self) -> str:
@@ -245,36 +262,11 @@ class AnalysisOfTest:
     required: tuple[SizeOfTest, ...]
 
 
-class PowerOfTest(Result):
-    """How many users and judged queries a test needs.
+class PowerOfTest(_Power[AnalysisOfTest]):
+    """How many users of each arm and judged queries a test needs.
 
-    Parameters
-    ----------
-    key
-        Market, depth and judge of the pilot.
-    analysis
-        The pilots, the test, and the sizes.
-    name
-        What the run is called.
+    `required` has a row for each metric and change.
     """
-
-    def __init__(self, key: SampleKey, analysis: AnalysisOfTest, name: str) -> None:
-        self.key, self.analysis, self.name = key, analysis, name
-
-    @property
-    def required(self) -> pl.DataFrame:
-        """Users in each arm and judged queries, a row for each metric and change."""
-        return pl.DataFrame([asdict(one) for one in self.analysis.required], infer_schema_length=None)
-
-    @property
-    def tables(self) -> Mapping[str, pl.DataFrame]:
-        """The required sizes."""
-        return {"required": self.required}
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The content of the JSON document."""
-        return {"answer": self.answer, "run": self.name, **self.key.columns, **asdict(self.analysis)}
 
     @property
     def answer(self) -> str:
