@@ -215,3 +215,9 @@ def test_every_path_that_a_guide_names_is_there(guide):
     named = set(PATH.findall(text_of(guide)))
     assert [path for path in sorted(named - set(NOT_OURS)) if not is_there(path)] == []
     assert len(named) >= 2
+
+
+def test_the_contents_of_the_site_have_every_page():
+    contents = text_of("docs/index.md").split("{toctree}", 1)[1]
+    pages = {file.relative_to(ROOT / "docs").with_suffix("").as_posix() for file in ROOT.glob("docs/*/*.md")}
+    assert sorted(pages - set(re.findall(r"[\w-]+/[\w-]+", contents))) == []
