@@ -157,11 +157,10 @@ class _Layers:
         """Return the (..., P) sums of (..., M) values in this order."""
         sums, at, end = np.empty((*values.shape[:-1], len(self.firsts))), 0, 0
         for length, number in self.runs:
-            layers = np.split(values[..., at : at + length * number], length, axis=-1)
             own = sums[..., end : end + number]
-            own[:] = layers[0]
-            for layer in layers[1:]:
-                own += layer
+            own[:] = values[..., at : at + number]
+            for layer in range(at + number, at + length * number, number):
+                own += values[..., layer : layer + number]
             at, end = at + length * number, end + number
         return sums
 
