@@ -15,17 +15,12 @@ from support.reports.report_world import (
     cascade_effect_rows,
     class_rows,
     classes,
-    click_values,
-    comparison_rows,
-    dealt_success,
-    difference_comparison_rows,
+    configurations,
     difference_rows,
     draw_rows,
-    drawn_differences,
-    editorial_values,
     influence_rows,
+    pair_rows,
     query_rows,
-    world,
 )
 
 SHA = "0123456789abcdef" * 4
@@ -76,43 +71,28 @@ def frame_of(name, rows):
 
 
 def sample_tables(seed, market, depth, judge, n_queries, attribute):
-    rows = world(seed, market, judge, depth, n_queries)
-    queries = sorted({row["query"] for row in rows})
-    clicked = ([click_values(mask, row["grades"]) for mask in row["masks"]] for row in rows)
-    x = np.array([[np.mean([one[name] for one in each]) for name in CLICKS] for each in clicked])
-    values = (editorial_values(row["grades"], row["pool"]) for row in rows)
-    y = np.array([[one[name] for name in PLAIN_OR_NOT] for one in values])
-    n = np.array([len(row["masks"]) for row in rows])
-    place = np.array([queries.index(row["query"]) for row in rows])
+    """Rows by table."""
+    rows, place, rng = configurations(seed, market, depth, judge, n_queries)
+    queries = list(dict.fromkeys(row["query"] for row in rows))
+    n = np.array([row["n_sessions"] for row in rows])
     key = {"market": market, "depth": depth, "judge": judge}
-    configurations = [
-        {
-            **key, "configuration_id": row["id"], "query": row["query"], "results": row["results"],
-            "grades": row["grades"], "n_sessions": int(n[i]), **dict(zip(CLICKS, x[i], strict=True)),
-            **dict(zip(PLAIN_OR_NOT, y[i], strict=True)),
-        }
-        for i, row in enumerate(rows)
-    ]  # fmt: skip
     correlations = []
-    null = dealt_success(rows)
     for split, label, chosen in classes(queries, place, n, attribute):
         keep = np.isin(place, sorted(chosen))
-        own = (x[keep], y[keep], n[keep], place[keep], null[keep])
-        correlations += class_rows(key, split, label, *own)
-    comparisons = comparison_rows(key, x, y, n, place)
-    draws = drawn_differences(np.hstack([x, y]), place, np.random.default_rng(seed))
-    differences = difference_rows(key, x, y, place, draws)
+        correlations += class_rows(key, split, label, n[keep], len(chosen), rng)
+    differences = difference_rows(key, place, rng)
     patterns = [
-        {"configuration_id": row["id"], "fold": 0, "click_mask": mask, "sessions": row["full"].count(mask)}
+        {"configuration_id": row["configuration_id"], "fold": 0, "click_mask": mask, "sessions": 1 + mask}
         for row in rows
-        for mask in set(row["full"])
+        for mask in range(3)
     ]
+    overall = [row for row in correlations if row["split"] == "all"]
     return {
-        "configurations": configurations, "correlations": correlations, "comparisons": comparisons,
-        "difference_comparisons": difference_comparison_rows(key, x, y, place),
-        "differences": differences, "patterns": patterns, "draws": draw_rows(key, draws),
-        "influence": influence_rows(key, x, y, n, place, queries),
-        "cascade_effects": cascade_effect_rows(key, rows),
+        "configurations": rows, "correlations": correlations,
+        "comparisons": pair_rows(key, overall, "correlation", len(queries), rng),
+        "difference_comparisons": pair_rows(key, differences, "exact", len(queries), rng),
+        "differences": differences, "patterns": patterns, "draws": draw_rows(key, rng),
+        "influence": influence_rows(key, queries, rng), "cascade_effects": cascade_effect_rows(key, rows),
     }  # fmt: skip
 
 
