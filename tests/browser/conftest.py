@@ -3,6 +3,7 @@
 import shutil
 from contextlib import contextmanager
 
+import polars as pl
 import pytest
 from playwright.sync_api import sync_playwright
 
@@ -10,9 +11,13 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from clickassay.report.build import write_report
+from clickassay.studies.runs_compared.compare import compare_runs
+from clickassay.studies.runs_compared.report import build_comparison, write_comparison
 from support.places import SAMPLE
 from support.reports.report_runs import drawn, hostile_info, hostile_tables
-from support.reports.report_tables import nothing_kept_tables, run_info, run_tables, small_tables
+from support.reports.report_tables import nothing_kept_tables, run_info, run_tables
+from support.runs.given_runs import changed_table
+from support.runs.sample_run import sample
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = [
@@ -33,18 +38,22 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def run_folders(tmp_path_factory):
-    """Folders with a report each; `full` has eight samples, twice as many as the paper."""
+    """Folders with a report each; `full` has eight samples, twice as many as the paper; one of two runs."""
     made = {}
     given = {
         "full": (run_tables, run_info()),
         "hostile": (hostile_tables, hostile_info()),
         "nothing kept": (nothing_kept_tables, run_info()),
-        "one market": (small_tables, run_info()),
     }
     for name, (tables, info) in given.items():
         made[name] = tmp_path_factory.mktemp("page")
         write_report(*drawn(tables(), info), made[name])
-    return made
+    place = tmp_path_factory.mktemp("compared")
+    lower = changed_table(sample(), place / "lower", "correlations", lambda rows: rows.with_columns(
+        pl.col("correlation", "ci_low", "ci_high") - 0.25
+    ))  # fmt: skip
+    report = build_comparison(compare_runs(sample(), lower), "clickassay diff")
+    return made | {"comparison": write_comparison(report, place / "out", force=False).parent}
 
 
 @pytest.fixture(scope="session")

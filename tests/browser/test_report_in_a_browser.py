@@ -7,13 +7,13 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from clickassay import open_run
-from support.reports.report_world import HOSTILE
+from support.reports.report_tables import HOSTILE
 from support.runs.sample_run import sample
 from support.tiers import first
 
 PHONE = {"viewport": {"width": 390, "height": 844}}
 DESK = {"viewport": {"width": 1280, "height": 900}}
-KINDS = ("hostile", "sample", "full", "nothing kept", "one market")
+KINDS = ("hostile", "comparison", "sample", "full", "nothing kept")
 
 DRAWN = """svg => {
     const page = getComputedStyle(document.body).backgroundColor;
@@ -29,7 +29,7 @@ DRAWN = """svg => {
 VALUES = "table => [...table.tBodies[0].rows].map(row => row.cells[1].dataset.order)"
 
 
-@pytest.fixture(params=first(1, KINDS))
+@pytest.fixture(params=first(2, KINDS))
 def folder(request, run_folders, sample_run):
     return sample_run if request.param == "sample" else run_folders[request.param]
 

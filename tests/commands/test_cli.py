@@ -6,20 +6,16 @@ import json
 import os
 import re
 import sys
-from pathlib import Path
 
 import duckdb
 import polars as pl
 import pytest
 import typer
 
-from clickassay import open_run
 from clickassay.cli.app import app
 from clickassay.cli.exit import run_command
-from clickassay.cli.progress import shown_progress
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.errors import SettingsError
-from clickassay.core.progress import Event
 from clickassay.core.provenance import __version__, how_to_cite
 from clickassay.core.text.words import MINUS
 from clickassay.metrics.clicks import CLICK_METRICS
@@ -31,7 +27,6 @@ from support.logs.small_logs import simulated
 from support.logs.tiny import Outcome, inside, refusal, said_by
 from support.places import IMPORTED
 from support.processes import ran
-from support.runs.sample_run import sample
 
 
 def paths_of(command, path=()):
@@ -114,18 +109,6 @@ def test_a_run_ends_with_the_decision_the_ranking_its_health_and_the_place_of_th
     assert rows == values
 
 
-def test_the_ranking_shows_shares_and_correlations_as_the_summary_has_them():
-    content, printed = json.loads((sample() / "summary.json").read_text("utf-8")), repr(open_run(sample()))
-    decides = content["verdict"]["quantity"]
-    first = next(one for one in content["findings"] if one.get("quantity") == decides)
-    for one in first["numbers"]:
-        name = BASELINE_MEANINGS.get(one["metric"], one["metric"])
-        numbers = f"{100 * one['sign_agreement']:.1f}%", f"{one['value']:.3f}"
-        assert any(
-            line.strip().startswith(name) and line.split()[-2:] == [*numbers] for line in printed.splitlines()
-        )
-
-
 def test_a_metric_in_use_turns_the_decision_and_a_full_page_holds_more(log, run, tmp_path):
     more = ("--out", tmp_path / "run", "--current", "nDCG", "--full", "--json", *QUICK)
     ended = inside("run", *inputs_of(log), *more)
@@ -191,18 +174,6 @@ def test_the_database_holds_the_same_rows_as_the_parquet_files(run):
             assert connection.table(name).pl().equals(stored, null_equal=True)
 
 
-def test_settings_json_tells_every_setting_input_and_version(run, log):
-    info = json.loads((run / "settings.json").read_text(encoding="utf-8"))
-    assert info["settings"]["depth"] == [5]
-    assert info["settings"]["iterations"] == 20
-    assert info["settings"]["idle_minutes"] == 60
-    assert info["seed"] == 0
-    assert {name: entry["bytes"] for name, entry in info["inputs"].items()} == {
-        name: Path(path).stat().st_size for name, path in log.items()
-    }
-    assert {"clickassay", "duckdb", "polars", "numpy"} <= info["versions"].keys()
-
-
 def test_a_pattern_table_and_a_report_on_it_are_the_run(log, run, tmp_path):
     logged, more = inputs_of(log, "searches", "clicks"), inputs_of(log, "judgments", "queries")
     printed = said_by("patterns", *logged, "--out", tmp_path / "p", "--depth", 5, "-q")
@@ -231,13 +202,6 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
 
 
 # ---- simulate and import ----------------------------------------------------------------------
-def test_simulate_writes_a_log_with_its_truth(tmp_path):
-    size = ("--n-searches", 300, "--n-queries", 5, "--seed", 3)
-    printed = said_by("simulate", "--world", "rr", *size, "--out", tmp_path / "log")
-    assert printed == f"Simulated log: {tmp_path / 'log'}\n"
-    truth = json.loads((tmp_path / "log" / "truth.json").read_text())
-    assert (truth["world"], truth["searches"], truth["queries"], truth["seed"]) == ("rr", 300, 5, 3)
-    assert pl.read_parquet(tmp_path / "log" / "searches.parquet").height == 300
 
 
 @pytest.mark.parametrize(
@@ -267,13 +231,6 @@ def test_what_an_import_leaves_is_read_as_a_log(tmp_path, command, case, argumen
 
 
 # ---- query ------------------------------------------------------------------------------------
-def test_query_shows_a_table(run):
-    printed = said_by("query", run, "SELECT market, n_sessions FROM statistics ORDER BY market")
-    sessions = dict(pl.read_parquet(run / "statistics.parquet").select("market", "n_sessions").iter_rows())
-    for market, count in sessions.items():
-        (line,) = [line for line in printed.splitlines() if line.split()[:1] == [market]]
-        assert line.split()[1].replace(",", "") == str(count)
-    assert f"{len(sessions)} rows" in printed
 
 
 def test_query_answers_in_csv_and_json(run):
@@ -355,16 +312,6 @@ def test_control_signs_in_a_message_cannot_reach_the_terminal(capsys):
 
 
 # ---- progress ---------------------------------------------------------------------------------
-def test_progress_is_drawn_on_stderr_of_a_terminal_only(monkeypatch, capsys):
-    for terminal, quiet in ((True, False), (True, True), (False, False)):
-        monkeypatch.setenv("FORCE_COLOR" if terminal else "NO_COLOR", "1")
-        with shown_progress(quiet=quiet) as progress:
-            progress(Event("reading searches"))
-            progress(Event("reading searches", 0.5))
-        said = capsys.readouterr()
-        assert said.out == ""
-        assert ("reading searches" in said.err) == (terminal and not quiet)
-        monkeypatch.delenv("FORCE_COLOR", raising=False)
 
 
 def without_polars():
@@ -396,32 +343,6 @@ def test_what_polars_reads_when_it_is_loaded_is_set_before(tmp_path, inherited, 
         env["_RJEM_MALLOC_CONF"] = inherited
     said = ran(sys.executable, "-c", seen, cwd=tmp_path, env=env).stdout.split()[0]
     assert said == f"{POLARS_OWN},{set_before}"
-
-
-def test_polars_passes_its_own_settings_on(tmp_path):
-    inherited = "import polars, os; print(os.environ['_RJEM_MALLOC_CONF'])"
-    said = ran(sys.executable, "-c", inherited, cwd=tmp_path, env=without_polars()).stdout
-    assert said.strip() == POLARS_OWN
-
-
-LOADED = """
-import sys
-from clickassay.cli.app import main
-try:
-    main()
-finally:
-    print("pandas" in sys.modules)
-"""
-
-
-@pytest.mark.parametrize("ids", [pl.Int64, pl.String])
-def test_pandas_is_not_loaded_where_it_is_installed(tmp_path, ids):
-    as_ids = pl.col("search_id").cast(ids)
-    clicks = pl.concat([tiny.clicks().with_columns(as_ids), tiny.clicks()[:1].with_columns(search_id=None)])
-    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(as_ids), clicks=clicks)
-    command = (sys.executable, "-c", LOADED, *log.options("patterns"), "--max-rejected", "0.5")
-    done = ran(*command, cwd=tmp_path)
-    assert done.stdout.splitlines()[-1] == "False"
 
 
 @pytest.mark.parametrize(("table", "column"), [("searches", "market"), ("judgments", "judge")])

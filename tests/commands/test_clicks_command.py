@@ -55,19 +55,18 @@ def test_all_models_are_compared_on_sessions_held_out(folder):
     assert rows["DBN"]["perplexity"] < rows["DCTR"]["perplexity"] < rows["GCTR"]["perplexity"]
 
 
-def test_users_of_the_last_of_three_folds_are_held_out(folder):
-    rows = frame_of(folder / "folds", "--click-models", "PBM")
-    patterns = read_patterns(folder / "folds").patterns
-    assert rows["PBM"]["held_out"] == "users"
-    assert rows["PBM"]["n_sessions"] == patterns.filter(pl.col("fold") == 2)["sessions"].sum()
-
-
 @pytest.mark.parametrize(
-    ("asked", "first"), [((), 12), (("--held-out", "0.5"), 8), (("--held-out", "0.01"), 15)]
+    ("table", "asked", "first"),
+    [
+        ("folds", (), 2),
+        ("sixteen", (), 12),
+        ("sixteen", ("--held-out", "0.5"), 8),
+        ("sixteen", ("--held-out", "0.01"), 15),
+    ],
 )
-def test_of_16_folds_a_share_is_held_out(folder, asked, first):
-    row = frame_of(folder / "sixteen", "--click-models", "PBM", *asked)["PBM"]
-    patterns = read_patterns(folder / "sixteen").patterns
+def test_of_3_and_16_folds_of_users_a_share_is_held_out(folder, table, asked, first):
+    row = frame_of(folder / table, "--click-models", "PBM", *asked)["PBM"]
+    patterns = read_patterns(folder / table).patterns
     assert row["n_sessions"] == patterns.filter(pl.col("fold") >= first)["sessions"].sum()
     assert row["held_out"] == "users"
 
@@ -204,13 +203,6 @@ def test_fit_writes_what_a_model_says_of_documents(folder, tmp_path):
     assert parameters["parameter"][:2].to_list() == ["gamma", "examination[1]"]
 
 
-def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
-    for name in ("one", "two"):
-        compared(folder / "patterns", "--click-models", "UBM,CCM", "--out", tmp_path / name, "--seed", "3")
-    for table in ("click_models.parquet", "click_positions.parquet", "examination.svg"):
-        assert (tmp_path / "one" / table).read_bytes() == (tmp_path / "two" / table).read_bytes()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -218,7 +210,6 @@ def test_the_same_seed_gives_the_same_bytes(folder, tmp_path):
         (["patterns", "--click-models", "PBM,"], "a click model has an empty name; choose from GCTR"),
         (["patterns", "--click-models", ""], "a click model has an empty name; choose from GCTR"),
         (["patterns", "--depth", "11"], "depth 11: the pattern table has 10 results per ranking"),
-        (["patterns", "--depth", "0"], "depth 0: the pattern table has 10 results per ranking"),
         (["run", "--depth", "7"], "has no rankings of depth 7; it has depths 5, 10"),
         (["patterns", "--market", "xx"], "no market 'xx'; known are"),
         (["patterns", "--pseudo-count", "-1"], "--pseudo-count -1.0: expected a number from 0"),

@@ -95,6 +95,8 @@ def test_options_for_grades_and_persistence_are_those_of_names(files):
     by_name = printed(*plain, "-m", "AP(rel=2) ERR(max_rel=5) RBP(p=0.6,max_rel=5)", "--format", "tsv")
     assert by_option == by_name
     assert by_option != printed(*plain, "-m", "AP ERR RBP", "--format", "tsv")
+    as_of_a_run = ("--relevant-grade", *options[1:])
+    assert by_option == printed(*plain, "-m", "AP ERR RBP", *as_of_a_run, "--format", "tsv")
 
 
 def test_what_users_know_and_expect_is_read(files, tmp_path):
@@ -270,13 +272,6 @@ def test_three_rankings_have_a_leaderboard_and_classes_their_own_means(tmp_path)
         assert sentence in " ".join(text.replace("\\", "").split())
     assert "no column size; known are kind" in refused(*given[:-1], "size")
     assert "give it by --queries" in refused(qrels, *files, "--by", "kind")
-
-
-def test_the_grade_that_is_relevant_has_the_name_of_a_run(tmp_path):
-    qrels, files = written(tmp_path)
-    assert printed(qrels, *files, "--relevant-grade", 2, "-m", "AP") == printed(
-        qrels, *files, "--rel", 2, "-m", "AP"
-    )
 
 
 def words_of(text):

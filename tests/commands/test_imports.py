@@ -2,9 +2,11 @@
 
 import sys
 
+import polars as pl
 import pytest
 
 from clickassay.cli.app import COMMANDS
+from support.logs import tiny
 from support.places import SAMPLES
 from support.processes import ran
 
@@ -24,6 +26,14 @@ PAGES = {"jinja2", "vl_convert", "itables"}
 def loaded_by(folder, *arguments):
     done = ran(sys.executable, "-c", LOADED, *map(str, arguments), cwd=folder)
     return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("ids", [pl.Int64, pl.String])
+def test_pandas_is_not_loaded_where_ids_have_nulls(tmp_path, ids):
+    as_ids = pl.col("search_id").cast(ids)
+    clicks = pl.concat([tiny.clicks().with_columns(as_ids), tiny.clicks()[:1].with_columns(search_id=None)])
+    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(as_ids), clicks=clicks)
+    assert "pandas" not in loaded_by(tmp_path, *log.options("patterns"), "--max-rejected", "0.5")
 
 
 HELPS = """

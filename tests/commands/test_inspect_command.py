@@ -43,8 +43,12 @@ def paths(place):
 
 
 def test_a_good_log_is_told_as_plain_loops_count_it(tmp_path):
-    found, code = told(folder(tmp_path / "log"))
+    log = folder(tmp_path / "log")
+    found, code = told(log)
     assert (code, found["problems"], found["lost"]) == (0, [], [])
+    options = [part for name, path in paths(log).items() for part in (f"--{name}", path)]
+    assert json.loads(tiny.inside("inspect", *options, "--json", *DEPTH).out) == found
+    assert len(tiny.tree(tmp_path)) == 4  # nothing is written
     clicked = Counter(
         place for row in range(tiny.ROWS) for place in set(tiny.CLICKED_PLACES[row // 3 % 2][row // 6])
     )
@@ -132,20 +136,6 @@ def test_what_is_in_the_way_of_a_run_is_said_with_exit_code_1_and_all_numbers(ch
     assert found["log"]["searches"] in (24, 0)
 
 
-def test_nothing_is_written(tmp_path):
-    log = folder(tmp_path / "log")
-    before = sorted(tmp_path.rglob("*"))
-    told(log)
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_tables_by_options_are_those_of_a_folder(tmp_path):
-    log = folder(tmp_path / "log")
-    options = [part for name, path in paths(log).items() for part in (f"--{name}", path)]
-    ended = tiny.inside("inspect", *options, "--json", *DEPTH)
-    assert json.loads(ended.out) == told(log)[0]
-
-
 def test_quick_forms_no_sessions(tmp_path):
     found, code = told(folder(tmp_path / "log"), "--quick")
     assert (found["sessions"], found["positions"], code) == (None, [], 0)
@@ -181,14 +171,6 @@ def test_the_screen_shows_bars_that_grow_with_clicks(tmp_path):
     bars = [line.count("█") for line in ended.out.splitlines() if "█" in line]
     assert bars == [20, 30, 10]
     assert any(line.startswith("clickassay run --searches ") for line in ended.out.splitlines())
-
-
-def test_the_screen_shows_what_is_left_out_and_what_is_in_the_way(tmp_path):
-    seconds = tiny.searches().with_columns(pl.col("timestamp").dt.epoch("s"))
-    ended = tiny.inside("inspect", str(folder(tmp_path / "log", searches=seconds)), *DEPTH)
-    assert "24 searches of 24 users, no usable time" in ended.out
-    assert any(line.split()[:4] == ["searches", "24", "rejected", "time"] for line in ended.out.splitlines())
-    assert "Problem: searches: 24 of 24 rows are unusable" in ended.out
 
 
 def test_a_foreign_file_is_named_with_the_command_that_takes_it(tmp_path):
@@ -277,15 +259,17 @@ def test_folders_that_clickassay_wrote_are_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [((), "give a file or folder"), (("x", "--clicks", "y"), "not both"), (("nowhere",), "cannot read")],
+    [
+        ((), "give a file or folder"),
+        (("x", "--clicks", "y"), "not both"),
+        (("nowhere",), "cannot read"),
+        ((".",), "contains no file"),
+    ],
 )
-def test_a_question_about_nothing_is_refused(arguments, says, tmp_path):
+def test_a_question_about_nothing_is_refused(arguments, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     ended = tiny.inside("inspect", *arguments)
     assert (ended.code, says in ended.err) == (2, True)
-
-
-def test_an_empty_folder_is_refused(tmp_path):
-    assert "contains no file" in tiny.inside("inspect", tmp_path).err
 
 
 def shop(folder):

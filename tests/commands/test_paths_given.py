@@ -161,19 +161,6 @@ def test_no_other_module_of_the_command_line_or_the_core_makes_a_path():
     assert found == set(MAKERS)
 
 
-def test_a_command_has_no_parameter_of_text_that_it_makes_a_path_of():
-    texts = {
-        (words, one.name) for words in ALL for one in declared(words).values() if str in flat(one.annotation)
-    }
-    named_as_places = {
-        (words, name)
-        for words, name in texts - set(PLACES)
-        if name
-        in {"out", "store", "run_folder", "searches", "clicks", "judgments", "queries", "path", "file"}
-    }
-    assert named_as_places == set()
-
-
 @pytest.mark.parametrize(
     ("words", "advice"),
     [(("patterns",), "use a smaller --batch"), (("evaluate",), "free some memory, or use a larger machine")],

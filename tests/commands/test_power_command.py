@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from scipy.stats import chi2, norm, t
 
-from clickassay.core.errors import ReportError
 from clickassay.core.records import SampleChoice
 from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
@@ -17,9 +16,9 @@ from support.logs import tiny
 from support.runs.given_runs import changed_table, judgments, made
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    return made(tmp_path_factory.mktemp("power") / "run")
+@pytest.fixture
+def run(whole):
+    return whole
 
 
 def table_of(said: str) -> list[list[str]]:
@@ -154,13 +153,10 @@ def test_without_a_difference_that_of_the_run_is_taken(run, options, table, mark
     ("more", "word"),
     [
         (["--pair", "ERR"], "two different metrics"),
-        (["--pair", "ERR,ERR"], "two different metrics"),
         (["--pair", "ERR,XYZ"], "XYZ is not in this run; it has"),
         (["--pair", "ERR,RBP(p=0.5,max_rel=4)"], "RBP(p=0.5,max_rel=4) is not in this run; it has"),
         (["--click-metric", "dwell"], "dwell is not in this run; it has"),
         (["--difference", "0"], "from 0.0001 to 2"),
-        (["--difference", "nan"], "from 0.0001 to 2"),
-        (["--difference", "1e-200"], "from 0.0001 to 2"),
         (["--difference", "-inf"], "from 0.0001 to 2"),
         (["--difference", "-0.05"], "the size of the difference, whichever metric is ahead"),
         (["--alpha", "1e-300"], "expected 1e-12 or more"),
@@ -267,13 +263,6 @@ def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(r
 def sample_of(run, **wanted):
     finished = open_run(run)
     return graded_sample(finished, finished.key(SampleChoice(**wanted))).sample
-
-
-def test_settings_that_were_changed_by_hand_are_named(run, tmp_path):
-    changed = shutil.copytree(run, tmp_path / "changed")
-    (changed / "settings.json").write_text(json.dumps({"settings": {}}))
-    with pytest.raises(ReportError, match=r"settings\.json"):
-        sample_of(changed)
 
 
 def test_a_run_read_back_has_the_metrics_that_were_written(run):

@@ -1,6 +1,5 @@
 """The one helper that prints tables: no number is cut, whatever the width; hostile texts are spelled out."""
 
-import ast
 from itertools import product
 
 import polars as pl
@@ -9,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clickassay.cli.console import show_frame, show_table
-from support.places import ROOT
 
-CLI = ROOT / "pipeline" / "clickassay" / "cli"
 NUMBERS = ("1,234,567,890", "0.3661 (0.3042 to 0.4243)", "−0.0001")  # noqa: RUF001 - the minus of reports
 
 
@@ -47,16 +44,6 @@ def test_empty_tables_and_empty_cells_are_printed(capsys):
     shown = capsys.readouterr().out
     assert "A title\\x1b[31m" in shown
     assert "None" not in shown
-
-
-def test_no_other_module_of_the_command_line_makes_tables():
-    makers = {
-        file.name
-        for file in CLI.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module == "rich.table" and node.names[0].name == "Table"
-    }
-    assert makers == set()  # `api.screen.text` makes them all
 
 
 def test_heads_are_spelled_out_as_cells_are(capsys):

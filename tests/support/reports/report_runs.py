@@ -11,6 +11,7 @@ from clickassay.findings.draw import draw_findings
 from clickassay.findings.run import run_of as read_run
 from clickassay.report.build import build_report
 from support.reports.report_tables import (
+    HOSTILE,
     empty_tables,
     frame_of,
     nothing_kept_tables,
@@ -19,7 +20,6 @@ from support.reports.report_tables import (
     run_tables,
     small_tables,
 )
-from support.reports.report_world import HOSTILE
 
 VOID = {"meta", "line", "path", "rect", "br"}
 

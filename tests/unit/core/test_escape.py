@@ -18,7 +18,7 @@ from clickassay.core.files.tables import as_csv, as_json
 from clickassay.core.text import escape
 from clickassay.core.text.escape import terminal
 from support.reports.harmful import HARMS
-from support.reports.report_world import HOSTILE
+from support.reports.report_tables import HOSTILE
 
 KEPT = (
     "日本 café مرحبا", "नमस्\u200dते", "ゼロ\u200c幅", "👩\u200d🔬",

@@ -180,11 +180,6 @@ def test_json_is_read_back_as_it_was_also_with_names_that_are_no_text(tmp_path, 
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"a": 1, "b": [name]}
 
 
-def test_json_is_indented_sorted_and_leaves_text_as_it_is(tmp_path):
-    write_json(tmp_path / "a.json", {"b": "d\u00fcnn", "a": 1})
-    assert (tmp_path / "a.json").read_bytes() == '{\n  "a": 1,\n  "b": "d\u00fcnn"\n}\n'.encode()
-
-
 OURS = "made by us"
 
 
@@ -192,13 +187,6 @@ def publish_file(place, text="new", **options):
     with published_file(place, ours=OURS, **options) as file:
         assert not place.exists() or options
         file.write_text(f"{OURS}: {text}")
-
-
-def test_a_file_appears_when_the_block_ends(tmp_path):
-    place = tmp_path / "deep" / "page.html"
-    publish_file(place)
-    assert place.read_text() == "made by us: new"
-    assert names(place.parent) == ["page.html"]
 
 
 def test_a_block_that_fails_leaves_no_file_or_the_old_one(tmp_path):

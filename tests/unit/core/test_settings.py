@@ -3,18 +3,9 @@
 import re
 
 import pytest
-from pydantic import ValidationError
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.settings import (
-    LOG_SETTINGS,
-    MAX_DEPTH,
-    NAMED_SETTINGS,
-    SETTINGS,
-    Settings,
-    load_settings,
-    log_settings,
-)
+from clickassay.core.settings import LOG_SETTINGS, NAMED_SETTINGS, SETTINGS, load_settings, log_settings
 
 
 def from_toml(folder, text, **options):
@@ -32,11 +23,8 @@ def test_defaults_are_those_of_the_paper():
     assert chosen.iterations == 1000
 
 
-def test_names_may_be_spelt_as_on_the_command_line(tmp_path):
+def test_names_are_spelt_as_on_the_command_line_and_one_depth_and_a_scale_with_commas_plainly(tmp_path):
     assert from_toml(tmp_path, 'idle-minutes = 0.5\nidle-scope = "query"').idle_ms == 30_000
-
-
-def test_one_depth_and_a_scale_with_commas_may_be_written_plainly(tmp_path):
     chosen = from_toml(tmp_path, 'depth = 3\nscale = "no, Maybe ,yes"\nrelevant_grade = 2\n')
     assert chosen.depth == (3,)
     assert chosen.scale == ("no", "maybe", "yes")
@@ -56,28 +44,15 @@ def test_click_metrics_keep_their_order_and_are_named_once():
         load_settings(click_metric=[])
 
 
-def test_settings_cannot_be_changed():
-    with pytest.raises(ValidationError, match="frozen"):
-        load_settings().seed = 1
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"depth": [0]}, "depths must be between"),
-        ({"depth": [MAX_DEPTH + 1]}, "depths must be between"),
         ({"idle_minutes": 0}, "idle_minutes: found 0, expected a number, above 0, at most 10080"),
         ({"idle_scope": "market"}, "idle_scope: found 'market', expected one of user, query"),
-        ({"folds": 0}, "folds"),
-        ({"folds": 1025}, "folds"),
-        ({"max_rejected": 1.01}, "max_rejected"),
         ({"max_rejected": float("nan")}, "max_rejected"),
         ({"persistence": 1}, "persistence: found 1, expected a number, above 0, below 1"),
-        ({"persistence": 0}, "persistence: found 0, expected a number, above 0, below 1"),
         ({"persistence": float("nan")}, "persistence"),
-        ({"iterations": 1}, "iterations"),
-        ({"seed": 2**63}, "seed"),
-        ({"max_grade": 0}, "max_grade"),
         ({"max_grade": 2}, "relevant_grade 3 is above max_grade 2"),
         ({"success_grade": 5}, "success_grade 5 is above max_grade 4"),
         ({"scale": ["a", " A", "b"]}, "at least two distinct labels"),
@@ -102,11 +77,6 @@ SIZES = {
 def test_a_memory_limit_is_a_number_with_its_unit(limit, size):
     settings = load_settings(memory_limit=limit)
     assert (settings.memory_limit, settings.memory_limit_bytes) == (limit, size)
-
-
-def test_settings_survive_json():
-    chosen = load_settings(depth=[3], scale=["a", "b", "c", "d"], memory_limit="1GB")
-    assert Settings(**chosen.model_dump(mode="json")) == chosen
 
 
 def test_a_variable_wins_over_the_file_and_an_option_over_the_variable(tmp_path):

@@ -9,8 +9,7 @@ import pytest
 from clickassay.findings.run import run_of as read_run
 from clickassay.report.build import markdown_report, write_report
 from support.reports.report_runs import drawn, page_of, report_of, settings_with
-from support.reports.report_tables import run_info, run_tables, small_tables
-from support.reports.report_world import (
+from support.reports.report_tables import (
     BASELINES,
     NAMED_HOST,
     NAMED_TEXT,
@@ -18,6 +17,9 @@ from support.reports.report_world import (
     RARE_HOST,
     digest_of,
     query_of,
+    run_info,
+    run_tables,
+    small_tables,
     users_of,
 )
 

@@ -13,13 +13,13 @@ from clickassay.report.model import SAMPLES_SHOWN, shown_samples
 from clickassay.report.sections.overview import caveats
 from clickassay.report.verdict.sentences import first_finding, scope_text, write_findings
 from support.reports.report_tables import (
+    BASELINES,
     empty_tables,
     nothing_kept_tables,
     one_configuration_tables,
     run_info,
     run_tables,
 )
-from support.reports.report_world import BASELINES
 from support.reports.verdict_world import correlations, found_in, pairs, run_of, statistics
 
 VALUES = {"DCG": 0.22, "AP": 0.40, "ERR": 0.48}

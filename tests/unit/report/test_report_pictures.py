@@ -24,8 +24,7 @@ from clickassay.report.charts.overview import Bar, Overview, Status
 from clickassay.report.model import Figure
 from support.reports.report_runs import RUNS, report_of, settings_with
 from support.reports.report_svg import Picture
-from support.reports.report_tables import run_tables
-from support.reports.report_world import HOSTILE
+from support.reports.report_tables import HOSTILE, run_tables
 
 PALETTE = {
     vega.INK, vega.MUTED, vega.RULE, vega.QUIET, vega.PAGE, vega.ACCENT, vega.TINT, vega.WARM, vega.WARM_TINT,
@@ -199,13 +198,6 @@ def test_every_figure_leads_to_the_table_that_has_its_numbers(pages, written, na
     assert {target.removeprefix("#") for target in targets} <= set(page.ids)
 
 
-def test_every_figure_of_a_section_has_its_numbers_in_a_table_of_that_section():
-    report = report_of(run_tables(), settings_with(full=True))
-    for section in report.sections:
-        tables = {table.name for table in section.every_table if table.rows}
-        assert {figure.table for figure in section.every_figure} <= tables
-
-
 @pytest.mark.parametrize("draw", [
     lambda text: bars([(text, 3, 0.5, True)]),
     lambda text: click_rates([{"label": text, "share": 0.1, "average": 0.1, "alone": True}], {"label": text}),
@@ -254,23 +246,6 @@ def test_bars_are_as_long_as_their_share_and_what_is_left_out_is_grey():
         "Step: none\nRows: 0  (0.0%)",
         "Step: all\nRows: 0",
     ]
-
-
-def test_bars_of_the_funnel_agree_with_its_shares(figures, pictures):
-    funnels = [figure for figure in figures if figure.name.startswith("funnel")]
-    assert len(funnels) == 5
-    for figure in funnels:
-        shares = [row["share"] for row in figure.drawing.rows]
-        found = [width / 330 for width in widths(pictures[figure.name].layer(1))]
-        assert found == pytest.approx(shares, abs=1e-6)
-
-
-def test_rows_stand_below_each_other_and_answer_wherever_they_are_pointed_at():
-    picture = Picture(bars([(str(place), 1, 0.5, True) for place in range(5)]).svg)
-    boxes = [mark.box for mark in picture.with_tip]
-    assert boxes == [pytest.approx((0, 42 * place, 330, 42 * (place + 1)), abs=1e-6) for place in range(5)]
-    for part, (_, top, _, bottom) in zip(picture.layer(1), boxes, strict=True):
-        assert top < part.centre[1] < bottom
 
 
 def test_labels_of_bars_are_cut_before_they_meet_the_numbers():
@@ -365,29 +340,10 @@ def test_columns_of_long_names_stay_distinct_and_show_the_whole_name():
     assert [mark.tip.split("\n")[1] for mark in picture.with_tip] == [f"Offline metric: {n}" for n in LONG]
 
 
-def test_rows_of_long_names_stay_distinct_and_show_the_whole_name():
-    values = {name: Estimate(0.1) for name in LONG}
-    picture = Picture(intervals(LONG, values, HEADS, domain=(0, 0.2)).svg)
-    heads = [mark.text for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "end"]
-    assert heads == ["ERR(gains='0 0.1 0…1", "ERR(gains='0 0.1 0…2", "NDCG(gains='0 1 2 3…", "RR(rel=2)"]
-    assert len({mark.centre[1] for mark in picture.layer(1)}) == len(LONG)
-    assert [mark.tip.split("\n")[0] for mark in picture.with_tip] == [f"Metric: {name}" for name in LONG]
-
-
 def test_more_than_nine_names_that_begin_alike_are_all_numbered():
     labels = vega.apart({str(number): "ERR(gains…" for number in range(11)} | {"other": "DCG"})
     assert list(labels.values())[:2] == ["ERR(gain…1", "ERR(gain…2"]
     assert list(labels.values())[-2:] == ["ERR(gai…11", "DCG"]
-
-
-def test_the_titles_of_a_histogram_are_cut_to_its_side():
-    cell = {"left": -0.1, "right": 0.1, "low": -0.1, "high": 0.1, "draws": 1}
-    head = f"Difference in {LONG[0]} and more"
-    picture = Picture(
-        histogram_2d([cell], domains=((-1, 1), (-1, 1)), heads=(head, "up"), titles={"draws": "n"}).svg
-    )
-    (title, _) = picture.of("role-axis-title")
-    assert title.text == f"{head[:40]}…"
 
 
 # ---- intervals --------------------------------------------------------------------------------
@@ -429,20 +385,6 @@ def test_each_dot_stands_in_the_row_of_its_name_and_a_metric_without_a_value_in_
         assert top < name.points[0][1] < bottom
         assert dot.centre[1] == pytest.approx((top + bottom) / 2)
         assert row.tip.startswith(f"Metric: {name.text}\n")
-
-
-def test_hollow_dots_have_the_colour_of_the_page():
-    picture = Picture(intervals(list(LINES), LINES, HEADS, domain=(-1, 1), hollow=("ERR",)).svg)
-    assert [dot.element.get("fill") for dot in picture.layer(1)] == [vega.ACCENT, vega.PAGE, vega.ACCENT]
-    assert {dot.element.get("stroke") for dot in picture.layer(1)} == {vega.ACCENT}
-
-
-def test_the_pictures_of_differences_lie_where_their_axis_says(figures, pictures):
-    (figure,) = [figure for figure in figures if figure.title == "MeanRR"]
-    picture = pictures[figure.name]
-    for number, name in ((1, "value"), (2, "run")):
-        expected = [on_axis(picture, row[name]) for row in figure.drawing.rows]
-        assert [mark.centre[0] for mark in picture.layer(number)] == pytest.approx(expected, abs=0.6)
 
 
 @pytest.mark.parametrize(

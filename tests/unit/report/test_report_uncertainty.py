@@ -12,7 +12,6 @@ from clickassay.findings.estimates import Estimate
 from clickassay.findings.ranking import Lead, groups, letters, rank, swap_sides
 from clickassay.report.charts import vega
 from clickassay.report.model import noise_corrected
-from clickassay.report.sections.classes import classes_section
 from clickassay.report.sections.comparisons import comparisons_section
 from clickassay.report.sections.correlations import baselines_section, correlations_section
 from clickassay.report.sections.rankers import differences_section
@@ -20,8 +19,7 @@ from clickassay.report.tables import Spelled
 from clickassay.report.verdict.sentences import first_finding, needed_text, second_finding
 from support.reports.report_runs import report_of, run_of
 from support.reports.report_svg import Picture
-from support.reports.report_tables import run_info
-from support.reports.report_world import BASELINES, CLICKS, EDITORIAL, HEADLINE
+from support.reports.report_tables import BASELINES, CLICKS, EDITORIAL, HEADLINE, run_info
 from support.reports.verdict_world import found_in
 
 
@@ -248,14 +246,6 @@ def test_every_table_with_doubtful_intervals_says_so(tables):
     for table in with_intervals:
         assert any(text.startswith("Unreliable intervals: ") for text in table.remarks), table.name
         assert any(text.endswith("(heavy-tailed sessions).") for text in table.remarks), table.name
-
-
-def test_a_table_counts_its_doubtful_intervals(tables, run):
-    table = classes_section(run).tables[0]
-    rows = tables["correlations"].filter(**HEADLINE, split="length", click_metric="MeanRR").to_dicts()
-    few = [row for row in rows if row["n_queries"] < 50 and row["editorial_metric"] in EDITORIAL]
-    assert len(few) == 32
-    assert table.remarks == ("Unreliable intervals: 32 of 32 values (fewer than 50 queries).",)
 
 
 def test_the_queries_needed_are_at_least_the_number_that_was_estimated():

@@ -101,13 +101,3 @@ def test_nothing_is_drawn_or_tabled_without_a_title(report):
         assert all(table.title and table.name_head for table in section.every_table)
         assert all(figure.title for figure in section.every_figure)
     assert all(figure.title for figure in (*report.overview, *report.second))
-
-
-def test_pictures_of_draws_name_their_metrics_as_they_are_spelled():
-    report = report_of(small_tables(), settings_with(full=True))
-    drawn = [f for section in report.sections for f in section.every_figure if f.name.startswith("draws")]
-    assert drawn
-    for figure in drawn:
-        name = figure.title.split(": ")[1].split(" and ")[0]
-        assert name in figure.alt
-        assert "MeanRR" in figure.alt

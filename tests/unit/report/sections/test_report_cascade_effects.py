@@ -7,10 +7,9 @@ from clickassay.core.contracts import run as contracts
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
 from clickassay.report.sections.users import MAX_FOUND, NONE, POINT, cascade_effects_section
 from clickassay.report.tables import Share
-from support.reports.report_runs import report_of, run_of
+from support.reports.report_runs import run_of
 from support.reports.report_svg import Picture
-from support.reports.report_tables import empty_tables, run_info, run_tables
-from support.reports.report_world import digest_of
+from support.reports.report_tables import digest_of, empty_tables, run_tables
 
 EXAMPLE = {
     "market": "m1", "depth": 5, "judge": "editor", "rank": 1, "query": "maps", "url": "http://a.example/maps",
@@ -65,18 +64,14 @@ def test_the_reading_shows_the_clearest_example_with_its_averages(section):
     assert section.reading[2].startswith(f"{AT}1 query has such a result. A query is named only if")
 
 
-def test_the_picture_has_a_bar_for_each_place_and_a_tick_at_each_average(section):
+def test_the_picture_tells_each_place_and_its_average(section):
     (figure,) = section.figures
     assert figure.title == "maps: http://a.example/maps"
     assert figure.alt == (
         "Click-through rate of http://a.example/maps: 45.0% at position 1, nothing better above (average "
         "30.0%), 5.1% at position 2, http://b.example/ above (average 15.0%)."
     )
-    picture = Picture(figure.drawing.svg)
-    bars = [right - left for left, _, right, _ in (mark.box for mark in picture.layer(1))]
-    assert bars == pytest.approx([330 * 0.45, 330 * 0.0512])
-    assert [mark.centre[0] for mark in picture.layer(2)] == pytest.approx([330 * 0.3, 330 * 0.15])
-    assert [mark.tip for mark in picture.with_tip] == [
+    assert [mark.tip for mark in Picture(figure.drawing.svg).with_tip] == [
         "Result: http://a.example/maps\nShown: at position 1, nothing better above\nCTR: 45.0%\n"
         "Average of the position: 30.0%\nSessions: 1,234",
         "Result: http://a.example/maps\nShown: at position 2, http://b.example/ above\nCTR: 5.1%\n"
@@ -163,10 +158,3 @@ def test_long_queries_and_results_are_cut_in_words_and_whole_in_the_file():
     assert "q" * 81 not in section.reading[0]
     assert section.folded[0].data["query"].to_list() == ["q" * 300]
     assert section.folded[0].data["url"].to_list() == [long["url"]]
-
-
-def test_the_section_is_kept_for_the_record_after_the_correlations():
-    report = report_of(run_tables(), run_info())
-    names = [section.name for section in report.record]
-    assert names.index("good") + 1 == names.index("cascade_effects")
-    assert "cascade_effects" not in [section.name for section in report.main]

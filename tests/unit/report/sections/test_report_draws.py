@@ -1,15 +1,11 @@
 """Pictures of the draws of two rankers, judged by plain counts over the run's table `draws`."""
 
-import itertools
-
 import polars as pl
 import pytest
 
 from clickassay.report.sections.rankers import differences_section
-from support.reports.report_runs import report_of, run_of
-from support.reports.report_svg import Picture
-from support.reports.report_tables import nothing_kept_tables, run_info
-from support.reports.report_world import CLICKS, HEADLINE
+from support.reports.report_runs import run_of
+from support.reports.report_tables import CLICKS, HEADLINE
 from support.reports.verdict_world import found_in
 
 
@@ -56,13 +52,6 @@ def test_draws_are_drawn_only_on_a_full_page_and_tabled_on_every_page(tables):
     )
 
 
-def test_the_bins_hold_every_draw_once(tables):
-    for figure in histograms(tables):
-        assert sum(row["draws"] for row in figure.drawing.rows) == 1000
-        assert all(row["draws"] > 0 for row in figure.drawing.rows)
-        assert figure.title.startswith("1,000 draws: ")
-
-
 def test_each_bin_counts_the_draws_between_its_ends(tables):
     figure = histograms(tables)[0]
     name = figure.title.split(": ")[1].split(" and ")[0]
@@ -76,6 +65,7 @@ def test_each_bin_counts_the_draws_between_its_ends(tables):
             for x, y in found
         )  # fmt: skip
         assert inside == row["draws"]
+    assert sum(row["draws"] for row in figure.drawing.rows) == 1000
     bins = {(row["left"], row["low"]) for row in figure.drawing.rows}
     assert len(bins) == len(figure.drawing.rows)
 
@@ -96,22 +86,6 @@ def test_a_draw_without_a_difference_prefers_no_ranker(tables):
     (figure,) = histograms(with_draws(tables, draws.cast({"depth": pl.Int32, "iteration": pl.Int32})))
     assert figure.title == "4 draws: ERR and MeanRR, 25.0% with the same sign"
     assert sum(row["draws"] for row in figure.drawing.rows) == 4
-
-
-def test_bins_are_drawn_to_the_right_and_upwards_of_zero_as_their_numbers_are(tables):
-    figure = histograms(tables)[0]
-    picture = Picture(figure.drawing.svg)
-    across, up = (68 + 150, 8 + 150)
-    for row, mark in zip(figure.drawing.rows, picture.with_tip, strict=True):
-        x, y = mark.centre
-        assert (x > across) == (row["left"] + row["right"] > 0) or abs(x - across) < 0.01
-        assert (y < up) == (row["low"] + row["high"] > 0) or abs(y - up) < 0.01
-    by_draws = sorted(
-        (row["draws"], float(mark.element.get("fill-opacity")))
-        for row, mark in zip(figure.drawing.rows, picture.with_tip, strict=True)
-    )
-    assert all(a[1] <= b[1] for a, b in itertools.pairwise(by_draws))
-    assert by_draws[-1][1] == pytest.approx(1)
 
 
 @pytest.mark.slow
@@ -143,13 +117,6 @@ def test_a_metric_that_never_differs_is_left_out_and_the_other_drawn(tables):
 def test_a_single_metric_is_drawn_once(tables):
     one = tables["correlations"].filter(editorial_metric="ERR")
     assert len(histograms({**tables, "correlations": one})) == 1
-
-
-def test_a_run_that_kept_nothing_has_no_draws_to_show():
-    report = report_of(nothing_kept_tables(), run_info())
-    (section,) = (section for section in report.sections if section.name == "differences")
-    assert section.figures == ()
-    assert section.legend == ()
 
 
 def test_the_numbers_of_the_pictures_are_counts_of_the_draws_in_each_quadrant(tables):

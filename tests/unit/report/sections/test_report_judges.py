@@ -16,8 +16,14 @@ from clickassay.report.sections.influence import influence_section
 from clickassay.report.sections.judges import judges_sections
 from clickassay.report.tables import Share, Spelled
 from support.reports.report_runs import report_of, run_of
-from support.reports.report_tables import empty_tables, run_info, run_tables
-from support.reports.report_world import NAMED_TEXT, QUERY_TEXT, digest_of
+from support.reports.report_tables import (
+    NAMED_TEXT,
+    QUERY_TEXT,
+    digest_of,
+    empty_tables,
+    run_info,
+    run_tables,
+)
 from support.reports.verdict_world import found_in
 
 JUDGES = {"judge_a": "editor", "judge_b": "llm"}
@@ -123,6 +129,7 @@ def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_ba
     assert shown(table, "DCG")[4] == "editor"
     assert shown(table, "RR")[4] == "inconclusive"
     assert table.heads[:2] == ("Grades of editor", "Grades of llm")
+    assert table.data.height == 4  # every depth, no baseline
 
 
 def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_largest(section):
@@ -195,10 +202,6 @@ def test_the_confusion_has_a_row_for_each_grade_of_the_first_judge(section):
     (table,) = section.folded
     assert [row.cells for row in table.rows] == [(500, 100), (200, 400)]
     assert table.heads == ("bad", "fair")
-
-
-def test_the_file_of_judge_comparisons_holds_every_row_that_is_no_baseline(section):
-    assert section.tables[2].data.height == 4
 
 
 def test_one_source_of_judgments_gives_no_section():

@@ -8,8 +8,7 @@ import pytest
 from clickassay.core.contracts.columns import EVERY
 from clickassay.report.sections.comparisons import within_section
 from support.reports.report_runs import drawn, run_of
-from support.reports.report_tables import empty_tables, nothing_kept_tables, run_info
-from support.reports.report_world import HEADLINE
+from support.reports.report_tables import HEADLINE, empty_tables, nothing_kept_tables, run_info
 
 
 def section_of(tables):

@@ -7,8 +7,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from support.reports.report_runs import RUNS
-from support.reports.report_tables import run_tables
-from support.reports.report_world import BASELINES, NAMED_TEXT
+from support.reports.report_tables import BASELINES, NAMED_TEXT, run_tables
 
 CSV_NAMES = {
     *("table1_statistics", "funnel", "table2_correlations", "table3_good", "table4_length"),
@@ -30,14 +29,6 @@ def test_markdown_makes_no_html_and_no_links(reports, name):
     assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "fence", "code_block"})
     heading = next(token.content for token in tokens if token.type == "inline")
     assert heading == text.splitlines()[0].removeprefix("# ")
-
-
-def test_markdown_tables_are_read_as_tables(reports):
-    text = (reports["full"][0] / "report.md").read_text(encoding="utf-8")
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    tables = [token for token in tokens if token.type == "table_open"]
-    assert len(tables) == len([line for line in text.splitlines() if line.startswith("| :--")])
-    assert len(tables) >= 15
 
 
 def test_the_run_folder_holds_a_csv_and_a_latex_table_of_everything(reports):

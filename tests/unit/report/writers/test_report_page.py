@@ -18,11 +18,7 @@ from clickassay.report.build import write_report
 from clickassay.report.writers.page import MAX_PACKED, MAX_PACKED_FULL, script
 from support.places import ROOT
 from support.reports.report_runs import RUNS, drawn
-from support.reports.report_runs import hostile_info as hostile_info  # noqa: PLC0414 - tests/browser takes it from here
-from support.reports.report_runs import hostile_tables as hostile_tables  # noqa: PLC0414 - this too
 from support.reports.report_tables import empty_tables, run_info, small_tables
-
-TESTS = ROOT / "tests"
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -99,21 +95,6 @@ def test_the_security_policy_forbids_the_network_and_admits_just_our_script_and_
     assert "\r" not in text
 
 
-def test_pictures_show_without_script_and_have_words_for_those_who_cannot_see(pages):
-    page = pages["full"]
-    labels = [value for tag, key, value in page.attributes if (tag, key) == ("div", "aria-label")]
-    pictures = page.tags.count("svg")
-    assert page.tags.count("figure") >= 20
-    assert pictures == page.tags.count("figure") + 2  # both of the first screen are drawn for a phone too
-    assert len([label for label in labels if len(label) > 20]) >= pictures
-    assert len([1 for _, key, value in page.attributes if (key, value) == ("role", "img")]) == pictures
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_the_page_stays_under_three_megabytes(reports, name):
-    assert (reports[name][0] / "report.html").stat().st_size < 3_000_000
-
-
 @pytest.mark.parametrize("name", RUNS)
 def test_decision_scale_facts_and_findings_stand_in_both_documents(made, reports, name):
     """And what is folded is in Markdown too: a phrase in backticks is code there and on the page."""
@@ -154,15 +135,6 @@ def test_a_page_holds_the_decision_first_and_the_record_folded(pages, full_page)
     unfolded = [names for tag, names in full_page.elements if tag == "details"]
     assert len(unfolded) >= len(folded) - 2
     assert all("open" in names for names in unfolded)
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_a_term_is_linked_once_a_section(reports, name):
-    page = (reports[name][0] / "report.html").read_text("utf-8")
-    links = [re.findall(r'class="term" href="#([^"]*)"', part) for part in page.split("<section")]
-    assert any(links)
-    for keys in links:
-        assert len(keys) == len(set(keys))
 
 
 def test_a_page_whose_texts_are_hostile_holds_the_elements_of_a_page_whose_texts_are_not(pages):

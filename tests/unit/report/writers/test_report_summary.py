@@ -10,7 +10,7 @@ from clickassay.findings.decision import decide
 from clickassay.report.verdict.decision import advise
 from clickassay.report.verdict.summary import MOST, summary_markdown
 from support.reports.report_runs import RUNS
-from support.reports.report_world import HOSTILE
+from support.reports.report_tables import HOSTILE
 from support.reports.verdict_world import UNSURE, correlations, found_in, pairs, run_of
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "MeanGrade": 0.25}

@@ -7,14 +7,13 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 
-import polars as pl
 import pytest
 
 from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.tables import ROWS_SHOWN, ReportTable, Row, Share, Spelled, p_cell
 from clickassay.report.writers.tables import cell_text, html_table, latex_table, markdown_rows, second_line
-from support.reports.report_world import HOSTILE
+from support.reports.report_tables import HOSTILE
 
 ALLOWED = {"table", "thead", "tbody", "tr", "th", "td"}
 
@@ -67,19 +66,6 @@ def test_hostile_cells_heads_groups_and_names_make_no_elements_of_their_own():
     assert text.count("<script>alert(1)</script>") == 5  # group, name, cell, head, spanner
 
 
-def test_ids_of_a_table_are_unique_and_do_not_change_from_one_rendering_to_the_next():
-    ids = [value for name, value in read(html_table(hostile_table())).attributes if name == "id"]
-    assert len(ids) == len(set(ids))
-    assert html_table(hostile_table()) == html_table(hostile_table())
-
-
-def test_cells_point_to_headings_that_are_there():
-    reader = read(html_table(hostile_table()))
-    ids = {value for name, value in reader.attributes if name == "id"}
-    pointed = {one for name, value in reader.attributes if name == "headers" for one in value.split()}
-    assert pointed <= ids
-
-
 def test_cells_are_spelled_by_their_kind():
     cells = (
         *(Estimate(-0.1234, -0.2, 0.1), Estimate(0.5), Estimate(None)),
@@ -116,12 +102,6 @@ def test_groups_are_a_leading_column_that_every_cell_points_to():
         (["west", "x", "Both", "A"], "5"),
         (["west", "x", "Both", "B"], "6"),
     ]
-
-
-def test_without_groups_there_is_no_column_for_them():
-    html = html_table(table([Row("", "x", (1, 2)), Row("", "y", (3, 4))], group_head="Place"))
-    assert "Place" not in html
-    assert html.count("<th ") == 3 + 2
 
 
 def test_every_row_has_as_many_cells_as_the_heads():
@@ -188,16 +168,6 @@ def test_a_csv_of_cells_holds_the_rows_that_the_page_leaves_out():
     found = read_csv(table(rows))
     assert found[0] == ["Name", "A", "B"]
     assert [row[0] for row in found[1:]] == [str(n) for n in range(ROWS_SHOWN + 5)]
-
-
-def test_a_frame_goes_before_the_cells():
-    frame = pl.DataFrame({"x": [0.1, None]})
-    assert read_csv(table([Row("", "a", (1, 2))], data=frame)) == [["x"], ["0.1"], [""]]
-
-
-def test_missing_values_are_explained_once_per_reason():
-    rows = [Row("", str(n), (Estimate(None, reason="no variance"), Estimate(0.1))) for n in range(3)]
-    assert table(rows).remarks == ("Dash: no variance (3 of 6 cells).",)
 
 
 def test_unreliable_intervals_are_counted_once_per_caution():
