@@ -12,7 +12,7 @@ from clickassay.studies.runs_compared.gate.grammar import HEALTH
 from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 from support.logs import tiny
 from support.places import ROOT
-from support.runs.given_runs import judgments, made
+from support.runs.given_runs import changed_table, judgments, made
 from support.runs.sample_run import sample
 
 HOSTILE = "\x1b[31mred\x1b[0m\u202e[bold]"
@@ -43,6 +43,15 @@ def with_rules(*texts):
 def test_a_rule_decides_the_exit_code(rule, code, strict):
     assert checked(sample(), "--rule", rule).code == code
     assert checked(sample(), "--rule", rule, "--strict").code == strict
+
+
+def test_a_value_that_is_missing_ends_with_1(whole, tmp_path):
+    none = changed_table(whole, tmp_path / "none", "correlations", lambda rows: rows.with_columns(
+        correlation=None, ci_low=None, ci_high=None, reason=pl.lit("no variance"),
+    ).cast({"correlation": float, "ci_low": float, "ci_high": float}))  # fmt: skip
+    ended = checked(none, "--rule", "correlation(ERR, MeanRR) >= -1")
+    assert ended.code == 1
+    assert "UNDECIDED correlation(ERR, MeanRR) >= -1: no value: no variance" in ended.out
 
 
 def test_two_judges_of_a_run_must_agree(tmp_path):

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts.form import Column, ContractError, Table
-from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERN_QUERIES, PATTERNS
+from clickassay.core.contracts.patterns import PATTERN_CONFIGURATIONS, PATTERN_QUERIES
 from clickassay.core.contracts.run import RUN_TABLES
 
 TABLES = (*RUN_TABLES, PATTERN_CONFIGURATIONS, PATTERN_QUERIES)
@@ -68,12 +68,3 @@ def test_where_metrics_may_follow_they_keep_their_order_as_floats():
     assert list(result.schema.items()) == [
         ("name", pl.String), ("size", pl.Int8), ("z", pl.Float64), ("a", pl.Float64),
     ]  # fmt: skip
-
-
-def test_text_keys_sort_by_code_point():
-    frame = PATTERNS.canonical(
-        pl.DataFrame(
-            {"configuration_id": ["b", "B", "\u00e9", "a"], "fold": 0, "click_mask": 0, "sessions": 1}
-        )
-    )
-    assert frame["configuration_id"].to_list() == ["B", "a", "b", "\u00e9"]

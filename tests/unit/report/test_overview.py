@@ -27,7 +27,6 @@ from clickassay.report.verdict.sentences import scale_sentences
 from support.reports.report_runs import RUNS, checks, report_of, settings_with
 from support.reports.report_runs import run_of as run_with
 from support.reports.report_svg import Picture
-from support.reports.report_tables import HOSTILE
 from support.reports.verdict_world import correlations, found_in, pairs, run_of, within
 
 VALUES = {"DCG": 0.36, "AP": 0.30, "ERR": 0.40, "RR": -0.2, "MeanGrade": 0.02, "MeanGrade@1": 0.38}
@@ -280,11 +279,3 @@ def test_a_run_with_a_ranking_has_a_picture_for_a_chat_and_others_have_none(repo
         width, height = png_size(path.read_bytes())
         assert page.width < width / 2 < page.width + 80  # twice the pixels, and a frame
         assert page.height + 60 < height / 2 < page.height + 260  # title and lead above
-
-
-def test_a_longer_lead_takes_more_room_above_the_picture():
-    bars = [Bar(HOSTILE, Estimate(0.1, 0.0, 0.2), Status.BETTER, ("0.500",))]
-    drawn = Overview(bars, "NDCG", 0.05, ("correlation",))
-    short, long = (png_size(drawn.image("Keep ERR", ["Because. " * times])) for times in (1, 40))
-    assert short[0] == long[0]
-    assert short[1] < long[1]

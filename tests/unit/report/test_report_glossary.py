@@ -113,14 +113,6 @@ def test_a_term_is_linked_once_a_section_and_again_in_the_next():
     assert LINK.findall(second) == [("term-session", "session")]
 
 
-def test_other_links_and_all_words_stay():
-    own = '<a href="#term-session">numbers</a>'
-    page = page_with(f"{own} {linked('depth, session')} {linked('Sessions of a depth')} {own}")
-    kept = once_a_section(page)
-    assert kept.count(own) == 2
-    assert re.sub("<[^>]*>", "", kept) == re.sub("<[^>]*>", "", page)
-
-
 @given(st.lists(TEXTS, max_size=5))
 def test_what_is_left_out_are_links_that_came_before(texts):
     page = page_with(*(linked(text) + linked(text[::-1]) for text in texts))

@@ -217,11 +217,6 @@ def test_foreign_text_in_a_picture_is_text_and_nothing_else(draw):
     assert not [key for key in keys if key.startswith(("on", "href"))]
 
 
-def test_what_is_empty_is_not_shown():
-    row = {"a": "x", "b": None, "c": " ", "d": 7}
-    assert vega.tip_text(row, {"a": "A", "b": "B", "c": "C", "d": "D", "e": "E"}) == "A: x\nD: 7"
-
-
 # ---- bars -------------------------------------------------------------------------------------
 def widths(marks):
     return [right - left for left, _, right, _ in (mark.box for mark in marks)]

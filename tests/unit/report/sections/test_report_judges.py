@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from clickassay.core.contracts import run as contracts
-from clickassay.core.contracts.correlation import INFLUENCE
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.influence import chance_shares, depends_mostly
 from clickassay.metrics.catalogue import BASELINES
@@ -303,13 +302,6 @@ def test_the_most_influential_queries_of_the_best_metric_are_listed_by_their_eff
     assert table.title.startswith("Most influential queries in the correlation of ERR with MeanRR, market m1")
     assert table.notes[0].startswith("A query is named only if at least 5 users issued it")
     assert table.data is None  # influence.csv holds the rows
-
-
-def test_the_file_of_influence_has_every_row_with_the_query_or_its_digest():
-    data = influence_of(run_of(run_with(influence=influenced(0.1)))).folded[0].data
-    assert data.columns == [column.name for column in INFLUENCE.columns]
-    assert data.height == 4
-    assert set(data["query"]) == {"query unknown"}  # the table of queries lacks them
 
 
 def test_a_run_without_a_correlation_says_so():

@@ -103,17 +103,6 @@ def test_the_funnel_draws_each_source_once_and_counts_every_sample(run):
     assert "Clicks kept, at depth 10" in groups
 
 
-def test_rows_that_are_left_out_are_drawn_differently_from_rows_that_are_kept(run):
-    values = {row["label"]: row["goes_on"] for row in funnel_section(run).figures[0].drawing.rows}
-    assert values == {
-        "read": True,
-        "kept": True,
-        "rejected: null user_id": False,
-        "rejected: null in results": False,
-        "repeated: delivered again": False,
-    }
-
-
 def test_the_heat_map_holds_each_correlation_with_its_interval_and_marks_the_highest(tables, run):
     values = correlations_section(run).figures[0].drawing.rows
     assert [(v["click"], v["editorial"]) for v in values] == list(itertools.product(CLICKS, EDITORIAL))
@@ -179,10 +168,6 @@ def test_an_attribute_of_any_name_becomes_a_table_with_a_harmless_file_name(run)
     extra = [table for table in classes_section(run).tables if table.name.startswith("split")]
     assert [table.name for table in extra] == ["split1_intent_script_alert_1_script_x"]
     assert extra[0].data["split"].unique().to_list() == [f"intent {HOSTILE}"]
-
-
-def test_attributes_with_too_many_values_are_named(run):
-    assert any(text.endswith("too many different values: topic.") for text in classes_section(run).reading)
 
 
 def test_figure_4_draws_one_picture_per_main_metric_on_one_scale(tables, run):
