@@ -61,28 +61,6 @@ def test_a_click_on_a_point_shows_that_configuration(sample):
     assert re.search("id ([0-9a-f]{32})", words(sample))[1] == re.search("id ([0-9a-f]{32})", shown)[1]
 
 
-@pytest.mark.parametrize("metric", ["ERR", "NDCG", "AP(rel=2)"])
-def test_another_metric_changes_the_chart_and_the_arithmetic(sample, metric):
-    before = sample.marks()
-    sample.choose("offline metric", metric)
-    assert f"MeanRR against {metric}" in words(sample, "#sample")
-    assert sample.marks() != before
-    shown = re.search(rf"{re.escape(metric)} ([0-9.]+)", words(sample))
-    reached = sample.page.locator(f"{DETAILS} table").nth(1).locator("tfoot tr td").last.inner_text()
-    assert float(reached) == pytest.approx(float(shown[1]), rel=1e-3)
-
-
-def test_a_search_finds_a_configuration_by_its_id(sample):
-    lightest = (
-        table("configurations").filter(market="north", depth=5).sort("n_sessions")["configuration_id"][0]
-    )
-    sample.find(lightest[:14])
-    with sample.page.expect_navigation():
-        sample.page.locator("#found a").click()
-    assert f"id {lightest}" in words(sample)
-    sample.find("")
-
-
 def test_a_ready_question_runs_and_shows_its_rows(sample):
     sample.tab("SQL")
     coverage = question("coverage")

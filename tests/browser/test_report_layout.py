@@ -13,7 +13,6 @@ from clickassay.inputs.simulate.simulation import simulate
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.run import make_run
 from support.logs.real_logs import real_log
-from support.places import SAMPLE
 from support.tiers import first
 
 VIEWS = {
@@ -176,15 +175,3 @@ def pages_of(page):
 def squeezed(text):
     """Return a text without white space and ligatures, which a PDF has its own way with."""
     return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))
-
-
-@pytest.mark.thorough
-def test_full_prints_everything(opened, tmp_path):
-    make_run(Sources(*SAMPLE.values()), load_settings(full=True), out=tmp_path / "run")
-    with opened(tmp_path / "run", **VIEWS["1280"]) as page:
-        assert page.locator("details:not([open])").count() == 0
-        printed = "".join(pages_of(page))
-    assert {
-        head for head in ("Table 1", "Table 2", "Table 3", "Table 4", "Table 6") if head not in printed
-    } == set()
-    assert (tmp_path / "run" / "report.html").stat().st_size < 2_000_000

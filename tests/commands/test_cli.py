@@ -13,30 +13,20 @@ import pytest
 import typer
 
 from clickassay.cli.app import app
-from clickassay.cli.exit import run_command
 from clickassay.core.contracts.run import RUN_TABLES
-from clickassay.core.errors import SettingsError
 from clickassay.core.provenance import __version__, how_to_cite
 from clickassay.core.text.words import MINUS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
 from clickassay.report.verdict.sentences import BASELINE_MEANINGS
 from clickassay.studies.questions import questions
+from support.commands import ALL
 from support.logs import tiny
 from support.logs.small_logs import simulated
 from support.logs.tiny import Outcome, inside, refusal, said_by
 from support.places import IMPORTED
 from support.processes import ran
 
-
-def paths_of(command, path=()):
-    """Yield the paths of a command and of all commands below it."""
-    yield path
-    for name, below in getattr(command, "commands", {}).items():
-        yield from paths_of(below, (*path, name))
-
-
-COMMANDS = list(paths_of(typer.main.get_command(app)))
 RUN_FILES = {f"{table.name}.parquet" for table in RUN_TABLES} | {
     *("report.html", "report.md", "tables", "run.duckdb", "settings.json", "health.json"),
     *("summary.json", "summary.md", "summary.png"),
@@ -66,11 +56,7 @@ def run(finished):
 
 
 # ---- help -------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    "command",
-    [path for path in COMMANDS if path not in ((), ("import",), ("store",), ("clicks",))],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("command", ALL, ids=" ".join)
 def test_help_shows_an_example(command):
     text = said_by(*command, "--help")
     assert "Example" in text
@@ -299,24 +285,7 @@ def test_wrong_usage_is_exit_code_2(arguments):
     assert (ended.code, "Usage" in ended.err) == (2, True)
 
 
-def raising(error):
-    def command():
-        raise error
-
-    return command
-
-
-def test_control_signs_in_a_message_cannot_reach_the_terminal(capsys):
-    assert run_command(raising(SettingsError("a\n\x1b[31mred\u202e"))) == 2
-    assert capsys.readouterr().err == "clickassay: a \\x1b[31mred\\u202e\n"
-
-
 # ---- progress ---------------------------------------------------------------------------------
-
-
-def without_polars():
-    """Return the environment without what Polars reads and passes on."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(("POLARS_", "_RJEM_"))}
 
 
 POLARS_OWN = "dirty_decay_ms:500,muzzy_decay_ms:1000"
@@ -338,7 +307,7 @@ def test_what_polars_reads_when_it_is_loaded_is_set_before(tmp_path, inherited, 
         "print(os.environ['_RJEM_MALLOC_CONF']))\n"
         "import clickassay.cli.app, polars\n"
     )
-    env = without_polars()
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("POLARS_", "_RJEM_"))}
     if inherited:
         env["_RJEM_MALLOC_CONF"] = inherited
     said = ran(sys.executable, "-c", seen, cwd=tmp_path, env=env).stdout.split()[0]

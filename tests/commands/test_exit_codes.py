@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from clickassay.cli.exit import ExitCode, run_command
+from clickassay.core.errors import SettingsError
 from clickassay.studies import questions
 from support.logs import tiny
 from support.places import ROOT
@@ -32,18 +33,6 @@ def test_a_reader_that_leaves_early_is_no_error(arguments):
     command.stdout.close()  # before the command has written anything
     complaint = command.stderr.read().decode()
     assert (command.wait(timeout=60), complaint) == (0, "")
-
-
-@pytest.mark.parametrize("arguments", [("--version",), ("query", "--list", "--json")], ids=" ".join)
-def test_an_output_that_the_shell_has_closed_is_no_error(arguments):
-    line = f"{shlex.join(tiny.started_with(*arguments))} >&-"
-    ended = subprocess.run(["sh", "-c", line], check=False, capture_output=True, env=tiny.environment())
-    assert (ended.returncode, ended.stderr) == (0, b"")
-
-
-def test_a_refusal_keeps_its_code_where_nobody_can_read_it():
-    line = f"{shlex.join(tiny.started_with('query', 'nowhere', 'SELECT 1'))} 2>&-"
-    assert subprocess.run(["sh", "-c", line], check=False, env=tiny.environment()).returncode == 2
 
 
 def broken():
@@ -77,10 +66,7 @@ def test_where_no_file_can_be_written_the_traceback_is_shown(capsys, tmp_path, m
 
 @pytest.mark.parametrize("error", [MemoryError(), PermissionError(13, "Permission denied", "grades.csv")])
 def test_what_the_machine_refuses_is_2_in_one_line(capsys, error):
-    def refused():
-        raise error
-
-    assert run_command(refused) == ExitCode.BAD_INPUT == 2
+    assert run_command(gives_up(error)) == ExitCode.BAD_INPUT == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
@@ -125,29 +111,30 @@ def test_a_profiler_can_still_say_what_it_found():
     assert "function calls" in done.stdout
 
 
-@pytest.mark.parametrize(("argument", "unbuffered"), [("--version", ""), ("--help", "1")])
-def test_what_cannot_be_written_at_the_end_is_still_an_error(argument, unbuffered):
-    line = f"{shlex.join(tiny.started_with(argument))} >/dev/full"
-    env = {**tiny.environment(), "PYTHONUNBUFFERED": unbuffered}  # empty: as if it were not there
-    ended = subprocess.run(["sh", "-c", line], check=False, capture_output=True, env=env, text=True)
-    assert ended.returncode == 2
-    assert re.fullmatch(r"clickassay: .*No space left.*\n", ended.stderr)
+FULL = r"clickassay: .*No space left.*\n"
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "code", "complaint"),
     [
-        "--version >/dev/full 2>&1",
-        "--unknown 2>/dev/full",
-        "query nowhere 'SELECT 1' 2>/dev/full",
-        "evaluate --list-metrics >/dev/full 2>&1",
+        ("--version >&-", 0, ""),
+        ("query --list --json >&-", 0, ""),
+        ("query nowhere 'SELECT 1' 2>&-", 2, ""),
+        ("--version >/dev/full", 2, FULL),
+        ("--help >/dev/full", 2, FULL),
+        ("--version >/dev/full 2>&1", 2, ""),
+        ("--unknown 2>/dev/full", 2, ""),
+        ("query nowhere 'SELECT 1' 2>/dev/full", 2, ""),
+        ("evaluate --list-metrics >/dev/full 2>&1", 2, ""),
     ],
 )
-def test_a_log_file_on_a_full_disk_leaves_the_exit_code_to_say_it(line):
-    env = {**tiny.environment(), "PYTHONUNBUFFERED": ""}
-    started = shlex.join(tiny.started_with())
-    ended = subprocess.run(["sh", "-c", f"{started} {line}"], check=False, capture_output=True, env=env)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"")
+def test_closed_outputs_are_no_error_and_full_disks_are_one_that_the_code_says(line, code, complaint):
+    unbuffered = "1" if line.startswith("--help") else ""  # empty: as if it were not there
+    env = {**tiny.environment(), "PYTHONUNBUFFERED": unbuffered}
+    line = f"{shlex.join(tiny.started_with())} {line}"
+    ended = subprocess.run(["sh", "-c", line], check=False, capture_output=True, env=env, text=True)
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert re.fullmatch(complaint, ended.stderr)
 
 
 class Panic(BaseException):
@@ -159,6 +146,11 @@ def gives_up(error):
         raise error
 
     return given_up
+
+
+def test_control_signs_in_a_message_cannot_reach_the_terminal(capsys):
+    assert run_command(gives_up(SettingsError("a\n\x1b[31mred\u202e"))) == 2
+    assert capsys.readouterr().err == "clickassay: a \\x1b[31mred\\u202e\n"
 
 
 GIVING_UP = [

@@ -24,41 +24,30 @@ def refused(host=OURS, path="/9999/", **headers):
     return DOOR.refusal(path, given)
 
 
-@pytest.mark.parametrize("host", [OURS, "localhost:1", "LOCALHOST:80", "[::1]:8", "127.0.0.1"])
-def test_the_names_of_this_machine_are_let_through(host):
-    assert refused(host) == ""
-
-
+OWN = (OURS, "localhost:1", "LOCALHOST:80", "[::1]:8", "127.0.0.1")
 FOREIGN = ("evil.example", "127.0.0.1.evil.example", "evil.example:9999", "", "0.0.0.0:9999", "[::1", "a@b")
-
-
-@pytest.mark.parametrize("host", [None, *FOREIGN])
-def test_a_foreign_name_for_this_machine_or_none_is_refused(host):
-    assert refused(host) == "This page answers only to its own address."
-
-
 ORIGINS = (
     *("null", "https://127.0.0.1:9999", "http://evil.example"),
     *("http://127.0.0.1:8888", "http://localhost:9999"),
 )
-
-
-@pytest.mark.parametrize("origin", ORIGINS)
-def test_a_page_of_another_origin_is_refused(origin):
-    assert refused(origin=origin) == "This page answers only to its own address."
-    assert refused(origin=f"http://{OURS}") == ""
+COOKIES = ("", "clickassay=guess", "other=secret", "clickassay=secret2", "clickassay=é", "clickassay")
+ADDRESS, TOKEN = "This page answers only to its own address.", "it has the token"
 
 
 @pytest.mark.parametrize(
-    "cookie", ["", "clickassay=guess", "other=secret", "clickassay=secret2", "clickassay=é", "clickassay"]
+    ("given", "said"),
+    [
+        *(({"host": host}, None) for host in OWN),
+        *(({"host": host}, ADDRESS) for host in (None, *FOREIGN)),
+        ({"origin": f"http://{OURS}"}, None),
+        *(({"origin": origin}, ADDRESS) for origin in ORIGINS),
+        *(({"cookie": cookie}, TOKEN) for cookie in COOKIES),
+        ({"path": "/9998/"}, TOKEN),  # the cookie of another port
+    ],
 )
-def test_who_lacks_the_token_is_refused(cookie):
-    assert "it has the token" in refused(cookie=cookie)
-
-
-def test_the_cookie_of_another_port_opens_nothing():
-    assert "it has the token" in refused(path="/9998/")
-    assert DOOR.cookie == "clickassay=secret; Path=/9999/; HttpOnly; SameSite=Lax"
+def test_own_names_with_the_token_are_let_through_and_all_else_is_refused(given, said):
+    told = refused(**given)
+    assert told == "" if said is None else said in told
 
 
 def test_answers_forbid_other_addresses_and_keep_no_copy_of_the_run():
@@ -67,6 +56,7 @@ def test_answers_forbid_other_addresses_and_keep_no_copy_of_the_run():
     assert "unsafe-inline" not in POLICY.partition("script-src")[2].partition(";")[0]
     assert server.HEADERS["referrer-policy"] == "same-origin"
     assert server.HEADERS["cache-control"] == "no-store"
+    assert DOOR.cookie == "clickassay=secret; Path=/9999/; HttpOnly; SameSite=Lax"
 
 
 @contextmanager

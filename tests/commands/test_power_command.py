@@ -13,7 +13,7 @@ from clickassay.core.records import SampleChoice
 from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from support.logs import tiny
-from support.runs.given_runs import changed_table, judgments, made
+from support.runs.given_runs import judgments, made
 
 
 @pytest.fixture
@@ -149,6 +149,9 @@ def test_without_a_difference_that_of_the_run_is_taken(run, options, table, mark
     assert f"The difference is the pilot's own, which is uncertain: 95% CI {ends}." in said
 
 
+TESTS = ("--question", "tests")
+
+
 @pytest.mark.parametrize(
     ("more", "word"),
     [
@@ -165,6 +168,12 @@ def test_without_a_difference_that_of_the_run_is_taken(run, options, table, mark
         (["--alpha", "0"], "between 0 and 0.5"),
         (["--depth", "7"], "no judged configurations of depth 7; it has"),
         (["--market", "west", "--judge", "me"], "of market west, judge me"),
+        ([*TESTS, "--difference", "2"], "a share of the mean from 0.0001 to 1, e.g. 0.01"),
+        ([*TESTS, "--changed", "0"], "above 0, at most 1"),
+        ([*TESTS, "--pair", "ERR,DCG"], "a test is planned for each metric of the run"),
+        ([*TESTS, "--power", "1"], "between 0.5 and 0.999"),
+        ([*TESTS, "--click-metric", "dwell"], "click metric dwell is not in this run"),
+        (["--changed", "0.5"], "--changed is for tests; add --question tests"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(run, more, word):
@@ -173,7 +182,7 @@ def test_what_cannot_be_is_refused_in_one_line(run, more, word):
 
 # ---- tests that are planned ---------------------------------------------------------------------
 def planned(run, *more):
-    return json.loads(tiny.said_by("power", run, "--question", "tests", *more, "--json"))
+    return json.loads(tiny.said_by("power", run, *TESTS, *more, "--json"))
 
 
 def test_a_test_that_is_planned_needs_users_and_judged_queries(run):
@@ -218,21 +227,6 @@ def test_a_test_needs_less_for_larger_changes_less_power_or_fewer_changed_querie
     assert default["change"] == 0.01  # that of the run's settings
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (["--question", "tests", "--difference", "2"], "a share of the mean from 0.0001 to 1, e.g. 0.01"),
-        (["--question", "tests", "--changed", "0"], "above 0, at most 1"),
-        (["--question", "tests", "--pair", "ERR,DCG"], "a test is planned for each metric of the run"),
-        (["--question", "tests", "--power", "1"], "between 0.5 and 0.999"),
-        (["--question", "tests", "--click-metric", "dwell"], "click metric dwell is not in this run"),
-        (["--changed", "0.5"], "--changed is for tests; add --question tests"),
-    ],
-)
-def test_a_test_that_cannot_be_planned_is_refused(run, more, words):
-    assert words in tiny.refusal("power", run, *more)
-
-
 def test_a_folder_that_is_no_run_or_a_broken_one_is_refused_by_file(run, tmp_path):
     assert "no settings.json" in tiny.refusal("power", tmp_path)
     broken = shutil.copytree(run, tmp_path / "broken")
@@ -240,24 +234,6 @@ def test_a_folder_that_is_no_run_or_a_broken_one_is_refused_by_file(run, tmp_pat
     assert "patterns.parquet is broken" in tiny.refusal("power", broken)
     (broken / "patterns.parquet").unlink()
     assert "no patterns.parquet" in tiny.refusal("power", broken)
-
-
-HOLE = pl.when(pl.int_range(pl.len()) > 3).then("ERR")
-CHANGED = {
-    "conversion from `str` to `i64` failed": lambda rows: rows.with_columns(n_sessions=pl.lit("many")),
-    "null in ERR": lambda rows: rows.with_columns(ERR=HOLE),
-    "not 5 grades in every row": lambda rows: rows.with_columns(pl.col("grades").list.head(2)),
-    "missing columns grades)": lambda rows: rows.drop("grades"),
-}
-
-
-@pytest.mark.parametrize("words", CHANGED)
-def test_configurations_that_were_changed_by_hand_are_named_with_what_is_wrong(run, tmp_path, words):
-    changed = changed_table(run, tmp_path / "changed", "configurations", CHANGED[words])
-    line = tiny.refusal("power", changed)
-    assert f"{changed / 'configurations.parquet'} is broken (" in line
-    assert words in line
-    assert line.endswith("make the run again")
 
 
 def sample_of(run, **wanted):

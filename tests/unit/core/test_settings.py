@@ -45,7 +45,7 @@ def test_click_metrics_keep_their_order_and_are_named_once():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("given", "message"),
     [
         ({"depth": [0]}, "depths must be between"),
         ({"idle_minutes": 0}, "idle_minutes: found 0, expected a number, above 0, at most 10080"),
@@ -58,11 +58,18 @@ def test_click_metrics_keep_their_order_and_are_named_once():
         ({"scale": ["a", " A", "b"]}, "at least two distinct labels"),
         ({"scale": ["a", ""]}, "at least two distinct labels"),
         ({"folds": 0, "max_grade": 0}, "expected a whole number, 1 to 1024; setting max_grade"),
+        (
+            {"CLICKASSAY_FOLDS": "many"},
+            "variable CLICKASSAY_FOLDS: found 'many', expected a whole number, 1 to 1024",
+        ),
+        ({"CLICKASSAY_DEPHT": "3"}, "unknown variable CLICKASSAY_DEPHT; did you mean CLICKASSAY_DEPTH?"),
+        ({"CLICKASSAY_UNJUDGED": "gone"}, "expected one of drop, zero, model, extremes"),
     ],
 )
-def test_what_is_out_of_range_is_refused_by_name(options, message):
+def test_what_is_out_of_range_is_refused_by_name(given, message):
+    variables = {name: value for name, value in given.items() if name.isupper()}
     with pytest.raises(SettingsError) as caught:
-        load_settings(**options)
+        load_settings(None, variables, **(given if not variables else {}))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -108,23 +115,6 @@ def test_settings_of_spark_are_lines_of_a_variable():
     lines = "spark.a=1,2\nspark.b=x y"
     chosen = load_settings(None, {"CLICKASSAY_SPARK_CONF": lines, "CLICKASSAY_ENGINE": "spark"})
     assert chosen.spark_conf == ("spark.a=1,2", "spark.b=x y")
-
-
-@pytest.mark.parametrize(
-    ("variables", "message"),
-    [
-        (
-            {"CLICKASSAY_FOLDS": "many"},
-            "variable CLICKASSAY_FOLDS: found 'many', expected a whole number, 1 to 1024",
-        ),
-        ({"CLICKASSAY_DEPHT": "3"}, "unknown variable CLICKASSAY_DEPHT; did you mean CLICKASSAY_DEPTH?"),
-        ({"CLICKASSAY_UNJUDGED": "gone"}, "expected one of drop, zero, model, extremes"),
-    ],
-)
-def test_a_wrong_variable_is_refused_with_where_it_comes_from(variables, message):
-    with pytest.raises(SettingsError) as caught:
-        load_settings(None, variables)
-    assert message in str(caught.value)
 
 
 def test_a_wrong_line_of_a_file_is_refused_with_the_name_of_the_file(tmp_path):
