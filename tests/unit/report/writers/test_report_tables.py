@@ -5,7 +5,7 @@ import io
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
+import xml.etree.ElementTree as ET
 
 import pytest
 
@@ -13,35 +13,16 @@ from clickassay.core.text.words import visible
 from clickassay.findings.estimates import Estimate
 from clickassay.report.tables import ROWS_SHOWN, ReportTable, Row, Share, Spelled, p_cell
 from clickassay.report.writers.tables import cell_text, html_table, latex_table, markdown_rows, second_line
+from support.reports.report_runs import Page
 from support.reports.report_tables import HOSTILE
 
 ALLOWED = {"table", "thead", "tbody", "tr", "th", "td"}
 
 
-class Reader(HTMLParser):
-    """Collects elements, ids and the text of body cells."""
-
-    def __init__(self):
-        super().__init__(convert_charrefs=True)
-        self.tags, self.attributes, self.text, self.cells = [], [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.attributes += attrs
-        if tag in ("td", "th"):
-            self.cells.append((dict(attrs), ""))
-
-    def handle_data(self, data):
-        self.text.append(data)
-        if self.cells and data != "\n":
-            attrs, text = self.cells[-1]
-            self.cells[-1] = (attrs, text + data)
-
-
-def read(html):
-    reader = Reader()
-    reader.feed(html)
-    return reader
+def cells_of(text):
+    """Attributes and texts of the cells of a table."""
+    cells = [one for one in ET.fromstring(text).iter() if one.tag in ("td", "th")]  # noqa: S314 - our own
+    return [(one.attrib, "".join(one.itertext())) for one in cells]
 
 
 def table(rows, *, name_head="Name", heads=("A", "B"), **more):
@@ -58,12 +39,11 @@ def hostile_table():
 
 
 def test_hostile_cells_heads_groups_and_names_make_no_elements_of_their_own():
-    reader = read(html_table(hostile_table()))
-    assert set(reader.tags) <= ALLOWED
+    page = Page(html_table(hostile_table()))
+    assert set(page.tags) <= ALLOWED
     kinds = {"class", "id", "headers", "scope", "colspan", "rowspan", "data-order"}
-    assert {name for name, _ in reader.attributes} <= kinds
-    text = "".join(reader.text)
-    assert text.count("<script>alert(1)</script>") == 5  # group, name, cell, head, spanner
+    assert {name for _, name, _ in page.attributes} <= kinds
+    assert "".join(page.seen).count("<script>alert(1)</script>") == 5  # group, name, cell, head, spanner
 
 
 def test_cells_are_spelled_by_their_kind():
@@ -89,11 +69,11 @@ PLACES = [Row("east", "x", (1, 2)), Row("east", "y", (3, 4)), Row("west", "x", (
 
 def test_groups_are_a_leading_column_that_every_cell_points_to():
     html = html_table(table(PLACES, group_head="Place", spanners=(("Both", 0, 2),)))
-    reader = read(html)
-    heads = {attrs["id"]: text for attrs, text in reader.cells if "id" in attrs}
+    found = cells_of(html)
+    heads = {attrs["id"]: text for attrs, text in found if "id" in attrs}
     assert list(heads.values())[:4] == ["Place", "Name", "Both", "A"]
     assert html.count("<tr>") == 2 + 3
-    cells = [(attrs["headers"].split(), text) for attrs, text in reader.cells if "headers" in attrs]
+    cells = [(attrs["headers"].split(), text) for attrs, text in found if "headers" in attrs]
     assert [([heads[head] for head in pointed], text) for pointed, text in cells] == [
         (["east", "x", "Both", "A"], "1"),
         (["east", "x", "Both", "B"], "2"),
@@ -124,8 +104,8 @@ def test_cells_are_sorted_by_their_exact_number_and_missing_ones_by_nothing():
         *(Estimate(1 / 3, 0.1, 0.5), Estimate(-2e-17), Estimate(None, reason="none")),
         *(Share(0.05834567), Share(None), 12345, Spelled("< 0.001", 0.00012), "words", None),
     )
-    reader = read(html_table(table([Row("", "x", cells)], heads=tuple("ABCDEFGHI"))))
-    orders = [attrs.get("data-order") for attrs, _ in reader.cells if "scope" not in attrs]
+    found = cells_of(html_table(table([Row("", "x", cells)], heads=tuple("ABCDEFGHI"))))
+    orders = [attrs.get("data-order") for attrs, _ in found if "scope" not in attrs]
     assert orders == ["0.3333333333333333", "-2e-17", "", "0.05834567", "", "12345", "0.00012", None, ""]
 
 
