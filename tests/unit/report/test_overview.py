@@ -137,8 +137,7 @@ def test_the_figure_says_in_words_what_it_shows(small):
         "Correlation over all queries, on clicks (MeanRR), highest first: ERR 0.400 (significantly better, "
         "difference +0.040), top result's grade 0.380 (could be meaningfully better, difference +0.020), DCG "
         f"(your metric) 0.360 (reference), AP 0.300 (no meaningful gain, difference {MINUS}0.060), mean "
-        f"grade "
-        f"0.020 (no meaningful gain, difference {MINUS}0.340), RR {MINUS}0.200 (significantly worse, "
+        f"grade 0.020 (no meaningful gain, difference {MINUS}0.340), RR {MINUS}0.200 (significantly worse, "
         f"difference {MINUS}0.560)."
     )
     assert figure.narrow is not None

@@ -1,11 +1,13 @@
 """Sections: the numbers that are written and drawn are those of the run's tables."""
 
 import itertools
+import math
 import re
 
 import polars as pl
 import pytest
 
+from clickassay.core.contracts.columns import EVERY
 from clickassay.findings.estimates import Estimate
 from clickassay.findings.run import run_of as read_run
 from clickassay.report.sections.classes import (
@@ -15,12 +17,13 @@ from clickassay.report.sections.classes import (
     ties_note,
     unspaced_note,
 )
+from clickassay.report.sections.comparisons import within_section
 from clickassay.report.sections.context import provenance_section
 from clickassay.report.sections.correlations import correlations_section, good_section
 from clickassay.report.sections.log import data_line, funnel_panels, funnel_section, statistics_section
 from clickassay.report.sections.rankers import differences_section
 from clickassay.report.tables import Share
-from support.reports.report_runs import report_of, run_of
+from support.reports.report_runs import drawn, report_of, run_of
 from support.reports.report_tables import (
     BASELINES,
     CLICKS,
@@ -46,7 +49,7 @@ def ends(row, column="correlation"):
     return row[column], row["ci_low"], row["ci_high"]
 
 
-def drawn(value):
+def interval_of(value):
     return value["value"], value["low"], value["high"]
 
 
@@ -108,7 +111,7 @@ def test_the_heat_map_holds_each_correlation_with_its_interval_and_marks_the_hig
     assert [(v["click"], v["editorial"]) for v in values] == list(itertools.product(CLICKS, EDITORIAL))
     for value in values:
         key = {"split": "all", "click_metric": value["click"], "editorial_metric": value["editorial"]}
-        assert drawn(value) == ends(one(tables["correlations"], **key))
+        assert interval_of(value) == ends(one(tables["correlations"], **key))
     for click in CLICKS:
         mine = [v for v in values if v["click"] == click]
         assert [v for v in mine if v["best"]] == [max(mine, key=lambda v: v["value"])]
@@ -179,7 +182,7 @@ def test_figure_4_draws_one_picture_per_main_metric_on_one_scale(tables, run):
     for value in main:
         key = {"split": "frequency", "class": str(value["decile"])}
         row = one(tables["correlations"], click_metric="MeanRR", editorial_metric="ERR", **key)
-        assert drawn(value) == ends(row)
+        assert interval_of(value) == ends(row)
 
 
 def test_table_6_draws_closed_form_and_random_run(tables, run):
@@ -188,7 +191,7 @@ def test_table_6_draws_closed_form_and_random_run(tables, run):
     assert [figure.title for figure in figures] == ["MeanRR", *(name for name in CLICKS if name != "MeanRR")]
     for value in figures[0].drawing.rows:
         row = one(tables["differences"], click_metric="MeanRR", editorial_metric=value["name"])
-        assert (*drawn(value), value["run"]) == (*ends(row, "exact"), row["monte_carlo"])
+        assert (*interval_of(value), value["run"]) == (*ends(row, "exact"), row["monte_carlo"])
 
 
 def test_table_6_reading_counts_random_runs_near_the_closed_form(tables, run):
@@ -283,3 +286,55 @@ def line(err, dcg, reach):
 def test_both_leaders_must_be_above_the_other_one(short, long, changes):
     best = {"1 word": "ERR", "2 words": "DCG"}
     assert _leader_changes({"1 word": short, "2 words": long}, best) is changes
+
+
+# ---- correlation within queries -----------------------------------------------------------------
+def section_of(tables):
+    return within_section(*drawn(tables, run_info()))
+
+
+def rows_of(tables, market):
+    key = {**HEADLINE, "market": market, "split": "all", "click_metric": "MeanRR"}
+    return tables["within"].filter(**key).sort("correlation", descending=True).to_dicts()
+
+
+def test_metrics_and_baselines_stand_by_their_correlation(tables):
+    section = section_of(tables)
+    (table,) = section.tables
+    rows = rows_of(tables, HEADLINE["market"])
+    assert [row.name for row in table.rows] == [row["editorial_metric"] for row in rows]
+    assert [row.cells[1].value for row in table.rows] == [row["correlation"] for row in rows]
+    for shown, row in zip(table.rows, rows, strict=True):  # of pairs, the share that a correlation means
+        expected = [0.5 + math.asin(row[name]) / math.pi for name in ("correlation", "ci_low", "ci_high")]
+        assert [shown.cells[0].value, shown.cells[0].low, shown.cells[0].high] == pytest.approx(expected)
+    assert table.title == f"Correlation within queries with MeanRR at {run_of(tables).headline.label}"
+    assert table.data.height == tables["within"].height
+    (figure,) = section.figures
+    assert [row["name"] for row in figure.drawing.rows] == [row.name for row in table.rows]
+
+
+def test_the_reading_names_the_highest_and_how_often_it_prefers_the_same_list(tables):
+    first, *_ = rows_of(tables, HEADLINE["market"])
+    text = " ".join(section_of(tables).reading)
+    assert text.startswith("Within queries, ")
+    assert f"has the highest correlation with MeanRR, {first['correlation']:.3f} (95% CI " in text
+    assert "MeanRR prefer the same of two rankings in 60.0% of cases (coin toss: 50%)." in text
+
+
+def test_of_several_markets_all_together_are_shown(tables):
+    together = tables["within"].filter(market=HEADLINE["market"]).with_columns(market=pl.lit(EVERY))
+    lower = together.with_columns(pl.col("correlation", "ci_low", "ci_high") - 0.1)
+    section = section_of({**tables, "within": pl.concat([tables["within"], lower])})
+    assert section.reading[0].startswith("Within queries of all markets, ")
+    (table,) = section.tables
+    assert table.title.endswith(", all markets together")
+    values = [row["correlation"] - 0.1 for row in rows_of(tables, HEADLINE["market"])]
+    assert [row.cells[1].value for row in table.rows] == pytest.approx(values)
+
+
+@pytest.mark.parametrize("make", [empty_tables, nothing_kept_tables])
+def test_without_two_lists_for_a_query_it_says_so(make):
+    section = section_of(make())
+    said = "Rankings of the same query cannot be compared: no query has two fully judged rankings."
+    assert (section.reading, section.figures) == ((said,), ())
+    assert section.tables[0].rows == ()
