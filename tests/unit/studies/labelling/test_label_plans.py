@@ -174,18 +174,16 @@ def test_a_plan_that_goes_on_keeps_its_draws_and_pays_nothing_twice(world, tmp_p
     assert errors[1] < errors[0]
 
 
-def test_with_all_labels_nothing_is_estimated(world, tmp_path):
-    planned(world, tmp_path / "plan", "--depth", "5")
-    found = json.loads(estimated(tmp_path / "plan", world / "labels.parquet", "--json"))
-    assert found["exact"] == pytest.approx(true_difference(world, 5), abs=1e-12)
-    assert found["estimate"] is None
-
-
-def test_frequencies_weigh_the_mean(world, tmp_path):
-    planned(world, tmp_path / "plan", "--depth", "5", "--frequency", world / "asked.csv")
-    found = json.loads(estimated(tmp_path / "plan", world / "labels.parquet", "--json"))
-    weights = {f"q {n}": (n + 1) / sum(range(1, 121)) for n in range(120)}
-    assert found["exact"] == pytest.approx(true_difference(world, 5, weights), abs=1e-12)
+def test_with_all_labels_nothing_is_estimated_and_frequencies_weigh_the_mean(world, tmp_path):
+    asked = {f"q {n}": (n + 1) / sum(range(1, 121)) for n in range(120)}
+    for name, options, weights in (
+        ("plan", (), None),
+        ("asked", ("--frequency", world / "asked.csv"), asked),
+    ):
+        planned(world, tmp_path / name, "--depth", "5", *options)
+        found = json.loads(estimated(tmp_path / name, world / "labels.parquet", "--json"))
+        assert found["exact"] == pytest.approx(true_difference(world, 5, weights), abs=1e-12)
+        assert found["estimate"] is None
 
 
 def of_the_sheet(world, plan, tmp_path, rows=None):
@@ -230,13 +228,6 @@ def test_draws_count_up_to_the_first_gap_and_queries_labelled_in_part_are_named(
     said = estimated(plan, tmp_path / "gap.csv")
     assert f"Warning: 1 queries are partly labelled, e.g. '{third}'" in said
     assert f"Draw {upto + 1} (query '{third}') is not fully labelled" in said
-
-
-def test_few_labels_are_refused_with_the_first_that_lacks(world, tmp_path):
-    planned(world, tmp_path / "plan")
-    labelled = of_the_sheet(world, tmp_path / "plan", tmp_path, rows=1)
-    said = refused("estimate", tmp_path / "plan", "--judgments", labelled)
-    assert "label the sheet from the top" in said
 
 
 # ---- what cannot be planned -------------------------------------------------------------------
@@ -314,10 +305,13 @@ def test_a_plan_of_an_earlier_version_is_refused_in_one_line_with_the_remedy(wor
         assert said.count("\n") == 1
 
 
-def test_a_smaller_budget_is_no_continuation(world, tmp_path):
+def test_a_smaller_budget_is_no_continuation_and_few_labels_no_estimate(world, tmp_path):
     planned(world, tmp_path / "plan")
     said = refused("plan", "--continue", tmp_path / "plan", "--budget", 60, "--out", tmp_path / "x")
     assert "is not above that of the plan, 60" in said
+    labelled = of_the_sheet(world, tmp_path / "plan", tmp_path, rows=1)
+    said = refused("estimate", tmp_path / "plan", "--judgments", labelled)
+    assert "label the sheet from the top" in said
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -268,37 +268,26 @@ def test_another_depth_has_nothing_to_compare_with(whole, tmp_path):
     )
 
 
-def test_a_finding_is_a_change_above_the_threshold_and_where_asked_not_within_noise():
-    rows = [  # change, status, is it a finding, and of changes beyond noise alone
-        (-0.2, "beyond noise", True, True),
-        (0.2, "within noise", True, False),
-        (0.2, "not tested", True, True),
-        (0.1, "beyond noise", False, False),
-        (0.0, "same", False, False),
-        (None, "only in B", False, False),
-        (None, "only in A", True, True),
-    ]
-    numbers = pl.DataFrame([row[:2] for row in rows], ["change", "status"], orient="row")
-    numbers = numbers.with_columns(table=pl.lit("correlations"))
-    for place, watch in ((2, Watch(0.1)), (3, Watch(0.1, beyond_noise=True))):
-        assert flag_findings(numbers, watch)["finding"].to_list() == [row[place] for row in rows]
-    assert not flag_findings(numbers, None)["finding"].any()
-    assert not flag_findings(numbers.with_columns(table=pl.lit("means")), Watch(0.1))["finding"].any()
-
-
 @pytest.mark.parametrize("table", ["means", "correlations", "differences"])
-def test_nothing_worse_is_about_falls_beyond_noise_of_means_too_and_about_what_is_gone(table):
-    rows = [  # change, status, is it a finding, is it certain
-        (-0.001, "beyond noise", True, True),
-        (0.2, "beyond noise", False, False),
-        (-0.2, "within noise", False, False),
-        (-0.2, "not tested", True, False),
-        (0.2, "not tested", False, False),
-        (0.0, "same", False, False),
-        (None, "only in B", False, False),
-        (None, "only in A", True, True),
+def test_which_changes_are_findings(table):
+    rows = [  # change, status | a finding above 0.1, and beyond noise alone | worse, and certainly so
+        (-0.2, "beyond noise", True, True, True, True),
+        (0.2, "beyond noise", True, True, False, False),
+        (-0.2, "within noise", True, False, False, False),
+        (0.2, "within noise", True, False, False, False),
+        (-0.2, "not tested", True, True, True, False),
+        (0.2, "not tested", True, True, False, False),
+        (0.1, "beyond noise", False, False, False, False),
+        (-0.001, "beyond noise", False, False, True, True),
+        (0.0, "same", False, False, False, False),
+        (None, "only in B", False, False, False, False),
+        (None, "only in A", True, True, True, True),
     ]
     numbers = pl.DataFrame([row[:2] for row in rows], ["change", "status"], orient="row")
     numbers = numbers.with_columns(table=pl.lit(table))
+    for place, watch in ((2, Watch(0.1)), (3, Watch(0.1, beyond_noise=True))):
+        found = flag_findings(numbers, watch)["finding"].to_list()
+        assert found == [row[place] and table != "means" for row in rows]
+    assert not flag_findings(numbers, None)["finding"].any()
     found = numbers.select(a=NOTHING_WORSE.finding, b=NOTHING_WORSE.certain)
-    assert found.rows() == [row[2:] for row in rows]
+    assert found.rows() == [row[4:] for row in rows]

@@ -12,64 +12,39 @@ from clickassay.studies.runs_compared.gate.quantities import QUANTITIES
 ANY = SampleChoice()
 
 
-@pytest.mark.parametrize(
-    ("text", "quantity", "names", "comparison", "limit", "place"),
-    [
-        ("coverage >= 0.8", "coverage", (), ">=", 0.8, ANY),
-        ("coverage>=.8", "coverage", (), ">=", 0.8, ANY),
-        ("  sessions   >  1e4 ", "sessions", (), ">", 10_000, ANY),
-        ("queries < 500", "queries", (), "<", 500, ANY),
-        ("mean(QCTR) <= 1.", "mean", ("QCTR",), "<=", 1, ANY),
-        ("correlation(ERR, MeanRR) >= -0.3", "correlation", ("ERR", "MeanRR"), ">=", -0.3, ANY),
-        (
-            "correlation(RBP(p=0.6,max_rel=4)@3,UCTR) >= 0",
-            *("correlation", ("RBP(p=0.6,max_rel=4)@3", "UCTR"), ">=", 0, ANY),
-        ),
-        (
-            "difference(AP(rel=2), NDCG, MeanRR) >= 0 for depth 10",
-            *("difference", ("AP(rel=2)", "NDCG", "MeanRR"), ">=", 0, SampleChoice(depth=10)),
-        ),
-        (
-            'coverage >= 0.8 for market "for new, york", depth 5, judge Ann',
-            *("coverage", (), ">=", 0.8, SampleChoice("for new, york", 5, "Ann")),
-        ),
-    ],
-)
-def test_a_rule_about_a_number(text, quantity, names, comparison, limit, place):
-    assert parse_rule(text) == Limit(" ".join(text.split()), quantity, names, comparison, limit, place)
+LAST, IN_LAST = Path("reports/last"), Path("my reports/in last")
 
 
 @pytest.mark.parametrize(
-    ("text", "is_equal", "status"),
+    ("text", "kind", "parts"),
     [
-        ('health == "ok"', True, "ok"),
-        ('health!="finding"', False, "finding"),
-        ('health == "caution"', True, "caution"),
-        ('decision != "switch"', False, "switch"),
-        ('decision == "keep"', True, "keep"),
+        ("coverage >= 0.8", Limit, ("coverage", (), ">=", 0.8, ANY)),
+        ("coverage>=.8", Limit, ("coverage", (), ">=", 0.8, ANY)),
+        ("  sessions   >  1e4 ", Limit, ("sessions", (), ">", 10_000, ANY)),
+        ("queries < 500", Limit, ("queries", (), "<", 500, ANY)),
+        ("mean(QCTR) <= 1.", Limit, ("mean", ("QCTR",), "<=", 1, ANY)),
+        ("correlation(ERR, MeanRR) >= -0.3", Limit, ("correlation", ("ERR", "MeanRR"), ">=", -0.3, ANY)),
+        ("correlation(RBP(p=0.6,max_rel=4)@3,UCTR) >= 0", Limit,
+         ("correlation", ("RBP(p=0.6,max_rel=4)@3", "UCTR"), ">=", 0, ANY)),
+        ("difference(AP(rel=2), NDCG, MeanRR) >= 0 for depth 10", Limit,
+         ("difference", ("AP(rel=2)", "NDCG", "MeanRR"), ">=", 0, SampleChoice(depth=10))),
+        ('coverage >= 0.8 for market "for new, york", depth 5, judge Ann', Limit,
+         ("coverage", (), ">=", 0.8, SampleChoice("for new, york", 5, "Ann"))),
+        ('health == "ok"', RunState, ("health", True, "ok")),
+        ('health!="finding"', RunState, ("health", False, "finding")),
+        ('decision != "switch"', RunState, ("decision", False, "switch")),
+        ("not worse than reports/last", NotWorse, (LAST, (), ANY)),
+        ('not worse than "my reports/in last" in ERR, UCTR', NotWorse, (IN_LAST, ("ERR", "UCTR"), ANY)),
+        ('not worse than "my reports/in last" by 0.03 in ERR, UCTR', NotWorse,
+         (IN_LAST, ("ERR", "UCTR"), ANY, 0.03)),
+        ("not worse than reports/last at 0.01 in ERR", NotWorse, (LAST, ("ERR",), ANY, 0.0, 0.01)),
+        ("not worse than in in AP(rel=2) for market uk", NotWorse,
+         (Path("in"), ("AP(rel=2)",), SampleChoice("uk"))),
+        ("not worse than for/last for depth 5", NotWorse, (Path("for/last"), (), SampleChoice(depth=5))),
     ],
-)
-def test_a_rule_about_health_or_the_decision(text, is_equal, status):
-    assert parse_rule(text) == RunState(text, text.split("=")[0].strip(" !"), is_equal, status)
-
-
-@pytest.mark.parametrize(
-    ("text", "run", "names", "place"),
-    [
-        ("not worse than reports/last", "reports/last", (), ANY),
-        ('not worse than "my reports/in last" in ERR, UCTR', "my reports/in last", ("ERR", "UCTR"), ANY),
-        ("not worse than in in AP(rel=2) for market uk", "in", ("AP(rel=2)",), SampleChoice("uk")),
-        ("not worse than for/last for depth 5", "for/last", (), SampleChoice(depth=5)),
-    ],
-)
-def test_a_rule_about_another_run(text, run, names, place):
-    assert parse_rule(text) == NotWorse(text, Path(run), names, place)
-    with_margin = text.replace(" in ERR", " by 0.03 in ERR") if " in ERR" in text else None
-    if with_margin is not None:
-        assert parse_rule(with_margin) == NotWorse(with_margin, Path(run), names, place, 0.03)
-    with_alpha = text.replace(" in ERR", " at 0.01 in ERR")
-    alpha = 0.01 if " in ERR" in text else 0.05
-    assert parse_rule(with_alpha) == NotWorse(with_alpha, Path(run), names, place, 0.0, alpha)
+)  # fmt: skip
+def test_what_a_rule_says(text, kind, parts):
+    assert parse_rule(text) == kind(" ".join(text.split()), *parts)
 
 
 def test_a_rule_that_is_given_twice_is_checked_once():

@@ -25,39 +25,23 @@ def outcome(run, text, choice=SampleChoice()):  # noqa: B008 - frozen
 
 # ---- states -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("low", "high", "states"),
-    [
-        # of >= 0.3, > 0.3, <= 0.3, < 0.3
-        (0.31, 0.40, ("holds", "holds", "broken", "broken")),
-        (0.30, 0.40, ("holds", "open", "open", "broken")),
-        (0.20, 0.40, ("open", "open", "open", "open")),
-        (0.20, 0.30, ("open", "broken", "holds", "open")),
-        (0.10, 0.29, ("broken", "broken", "holds", "holds")),
+    ("found", "states"),
+    [  # of >= 0.3, > 0.3, <= 0.3, < 0.3
+        (RunQuantity(0.35, 0.31, 0.40), ("holds", "holds", "broken", "broken")),
+        (RunQuantity(0.35, 0.30, 0.40), ("holds", "open", "open", "broken")),
+        (RunQuantity(0.30, 0.20, 0.40), ("open", "open", "open", "open")),
+        (RunQuantity(0.25, 0.20, 0.30), ("open", "broken", "holds", "open")),
+        (RunQuantity(0.20, 0.10, 0.29), ("broken", "broken", "holds", "holds")),
+        (RunQuantity(0.29, is_exact=True), ("broken", "broken", "holds", "holds")),
+        (RunQuantity(0.3, is_exact=True), ("holds", "broken", "holds", "broken")),
+        (RunQuantity(0.31, is_exact=True), ("holds", "holds", "broken", "broken")),
+        (RunQuantity(None, reason="no variance"), ("undecided",) * 4),
+        (RunQuantity(0.5), ("undecided",) * 4),
+        (RunQuantity(0.5, low=0.4), ("undecided",) * 4),
     ],
 )
-def test_a_rule_is_broken_only_if_its_whole_interval_breaks_it(low, high, states):
-    found = RunQuantity((low + high) / 2, low, high)
+def test_a_rule_is_broken_only_if_its_whole_interval_breaks_it_and_undecided_without_one(found, states):
     assert tuple(state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")) == states
-
-
-@pytest.mark.parametrize(
-    ("value", "states"),
-    [
-        (0.29, ("broken", "broken", "holds", "holds")),
-        (0.3, ("holds", "broken", "holds", "broken")),
-        (0.31, ("holds", "holds", "broken", "broken")),
-    ],
-)
-def test_a_count_or_share_is_compared_as_it_is(value, states):
-    found = RunQuantity(value, is_exact=True)
-    assert tuple(state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")) == states
-
-
-@pytest.mark.parametrize(
-    "found", [RunQuantity(None, reason="no variance"), RunQuantity(0.5), RunQuantity(0.5, low=0.4)]
-)
-def test_without_a_value_or_an_interval_a_rule_cannot_be_decided(found):
-    assert {state_of(found, sign, 0.3) for sign in (">=", ">", "<=", "<")} == {"undecided"}
 
 
 # ---- numbers of a run -------------------------------------------------------------------------
