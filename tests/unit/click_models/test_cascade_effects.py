@@ -1,6 +1,5 @@
 """Results whose clicks collapse under a better one: worked by hand, and against plain Python."""
 
-import math
 import random
 
 import polars as pl
@@ -10,13 +9,9 @@ from polars.testing import assert_frame_equal
 from clickassay.click_models import cascade_effects as cascade_module
 from clickassay.click_models.cascade_effects import cascade_effects, clearest_pairs, compared_places, p_value
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
-from clickassay.patterns.digests import configuration_id
 from support.logs.tiny_table import judged_at, judgment_rows, table_of
 from support.oracle import oracle_cascade_effects as oracle
 from support.oracle.oracle_metrics import Configuration
-
-QUANTILE = 1.9599639845400545
-"""The normal quantile of 0.975: one pair is compared."""
 
 # the www of myspace is alone in first place, and second below uk; the others make the average of first place
 # 240/400, twice that of second place: 120/400
@@ -37,36 +32,6 @@ def found_in(rows, grades, *, depth=2, **options):
     graded = judgment_rows(grades, **options.pop("columns", {}))
     judged = judged_at(depth, table, graded, **options)
     return clearest_pairs(judged, compared_places(judged), judge="all", depth=depth)
-
-
-def test_the_myspace_of_the_paper_falls_more_than_positions_do():
-    (row,) = found_in(MYSPACE, GRADES).to_dicts()
-    error = math.sqrt(1 / 97.5 - 1 / 101 + 1 / 11.5 - 1 / 101)
-    assert row.pop("min_excess_ctr_ratio") == pytest.approx(
-        97.5 / 11.5 / 2 * math.exp(-QUANTILE * error), rel=1e-12
-    )
-    assert row == {
-        "market": "all",
-        "depth": 2,
-        "judge": "all",
-        "rank": 1,
-        "query": "myspace",
-        "url": "w",
-        "grade": 3,
-        "position_alone": 1,
-        "sessions_alone": 100,
-        "ctr_alone": 0.97,
-        "average_ctr_alone": 0.6,
-        "configuration_alone": configuration_id("all", "myspace", ["w", "x"]),
-        "better_url": "u",
-        "better_grade": 4,
-        "better_position": 1,
-        "position_below": 2,
-        "sessions_below": 100,
-        "ctr_below": 0.11,
-        "average_ctr_below": 0.3,
-        "configuration_below": configuration_id("all", "myspace", ["u", "w"]),
-    }
 
 
 def test_twenty_queries_of_a_market_are_named_the_largest_fall_first_equal_ones_by_query():

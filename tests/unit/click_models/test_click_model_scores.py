@@ -129,16 +129,6 @@ def test_a_click_is_an_examined_document_that_attracts(seed):
 
 
 @given(seed=SEEDS)
-def test_probabilities_of_all_patterns_of_a_list_add_up_to_one(seed):
-    rng = np.random.default_rng(seed)
-    log = random_log(rng, number=1, pool=POOL, depth=DEPTH, shorter=0, patterns=1)
-    every = np.arange(1 << DEPTH)
-    whole = type(log)(log.lists, 0 * every, every, 0 * every + 1, log.documents)
-    for model, _ in models(rng).values():
-        assert math.fsum(np.exp(log_likelihoods(model, whole))) == pytest.approx(1.0, abs=1e-12)
-
-
-@given(seed=SEEDS)
 def test_scores_are_averages_over_sessions(seed):
     rng = np.random.default_rng(seed)
     log = random_log(rng, pool=POOL, depth=DEPTH)

@@ -7,10 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from clickassay.click_models.cascade import closed_form_dcm, closed_form_sdbn, counts
 from clickassay.click_models.catalogue import CLICK_MODELS
 from clickassay.click_models.click_log import click_log
-from clickassay.click_models.comparison import compare, score, split_by_users
+from clickassay.click_models.comparison import compare, split_by_users
 from clickassay.correlation.held_out import PREDICTED, held_out, support
 from clickassay.jobs.click_models import ClickedLists
 from clickassay.jobs.from_clicks import HARDLY, judgments_from_clicks
@@ -86,15 +85,6 @@ def test_the_page_has_what_comes_out(evaluated):
             assert one.score.excluded > 0
         else:
             assert one.score.log_likelihood == pytest.approx(float(likelihood), abs=6e-4), name
-
-
-def test_closed_forms_lose_in_likelihood_and_gain_in_perplexity(split, evaluated):
-    dcm, sdbn = (
-        score(count(counts(split.train)), split.test) for count in (closed_form_dcm, closed_form_sdbn)
-    )
-    for name, closed in (("DCM", dcm), ("SDBN", sdbn)):
-        assert closed.log_likelihood < evaluated[name].score.log_likelihood
-        assert closed.perplexity < evaluated[name].score.perplexity
 
 
 def test_models_are_ordered_as_the_literature_has_them(evaluated):

@@ -52,23 +52,6 @@ def test_what_is_not_significant_by_holm_has_its_null_in_the_interval(
         assert left_out.is_empty(), left_out
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_smallest_p_value_is_significant_by_holm_just_where_the_interval_leaves_out_the_null(
-    make_sample, seed
-):
-    """Holm multiplies the smallest p-value by the number of tests, as Bonferroni does."""
-    sample = make_sample(seed, queries=30, configurations=80, editorial=6)
-    for rows, _, null in families(sample):
-        known = rows.filter(pl.col("p_value").is_not_null()).with_columns(nothing=null)
-        for _, family in known.group_by("click_metric"):
-            first = family.sort("p_value").row(0, named=True)
-            apart = not first["simultaneous_low"] <= first["nothing"] <= first["simultaneous_high"]
-            if "metric_a" in family.columns:  # wider: with fewer degrees of freedom than the test
-                assert not apart or first["p_adjusted"] < 0.05
-            else:
-                assert apart == (first["p_adjusted"] < 0.05)
-
-
 def test_the_confidence_shares_five_per_cent_among_the_tests_of_a_family():
     p_values = np.array([[0.5, 0.01, 0.2, math.nan], [math.nan] * 4, [0.1, 0.1, 0.1, 0.1]])
     expected = [[1 - 0.05 / 3], [0.95], [1 - 0.05 / 4]]

@@ -75,13 +75,6 @@ def in_units(sample, attributes):
     return with_units(sample, groups_of(queries, attributes))
 
 
-def test_without_groups_near_duplicates_make_intervals_too_short():
-    sample = drawn(1)
-    own, alone = (within(query_groups([one])[0]) for one in (sample, replace(twice(sample), units=None)))
-    widths = [(table["ci_high"] - table["ci_low"]).to_numpy() for table in (own, alone)]
-    assert (widths[1] < 0.8 * widths[0]).all()
-
-
 def difference_of(sample, rows, click, a, b):
     columns = sample.click_values[:, [click]], sample.editorial_values[:, [a, b]]
     found = DescrStatsW(np.concatenate(columns, axis=1)[rows], weights=sample.sessions[rows]).corrcoef

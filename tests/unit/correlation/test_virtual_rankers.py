@@ -94,14 +94,6 @@ def test_draws_that_never_differ_have_no_correlation(make_sample):
     assert "every draw" in found.reasons[0][0]
 
 
-def test_adding_a_metric_leaves_the_draws_of_the_others_alone(make_sample):
-    sample = make_sample(2)
-    fewer = dataclasses.replace(
-        sample, editorial_values=sample.editorial_values[:, :1], editorial_names=sample.editorial_names[:1]
-    )
-    np.testing.assert_allclose(drawn(fewer)[:, 0], drawn(sample)[:, 0], rtol=1e-12)
-
-
 def test_draws_depend_on_the_seed_and_the_depth_and_the_closed_form_on_neither(make_sample):
     sample = make_sample(1, queries=40, configurations=130)
     deeper = dataclasses.replace(sample, key=dataclasses.replace(sample.key, depth=10))

@@ -1,11 +1,13 @@
-"""Judges compared without a log: against scikit-learn, plain loops, and what is printed."""
+"""Judges compared without a log: against scikit-learn, krippendorff, truescore, and what is printed."""
 
 import re
 from itertools import combinations
 
+import krippendorff
 import numpy as np
 import polars as pl
 import pytest
+import truescore
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
 import clickassay as ca
@@ -65,6 +67,33 @@ def test_kappas_and_shares_are_those_of_scikit_learn(seed):
         assert (counted == confusion_matrix(one, two, labels=range(5))).all()
         assert value(found, a, b, "equal")["n_results"] == len(one)
         assert value(found, a, b, "equal")["n_queries"] == pair["query"].n_unique()
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(3))
+def test_alphas_are_those_of_krippendorff(seed, holes):
+    rows = world(seed, holes=holes)
+    found = compare_judges(NAMES, rows)
+    wide = rows.pivot("judge", index=["query", "url"], values="grade").select(NAMES).cast(pl.Float64)
+    chosen = {("all", "all"): NAMES} | {pair: pair for pair in combinations(NAMES, 2)}
+    for (a, b), names in chosen.items():
+        grades = wide.select(names).to_numpy().T
+        for level in ("nominal", "ordinal", "interval"):
+            alpha = krippendorff.alpha(
+                reliability_data=grades, level_of_measurement=level, value_domain=range(5)
+            )
+            row = value(found, a, b, f"alpha_{level}")
+            judged = ((~np.isnan(grades)).sum(axis=0) > 1).sum()
+            assert (row["value"], row["n_results"]) == (pytest.approx(alpha), judged)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_kappa_and_ac1_are_those_of_truescore(seed):
+    rows = world(seed, holes=0.0).with_columns(grade=(pl.col("grade") >= 2).cast(pl.Int64))
+    one, two = both(rows, "ann", "bob").select("grade", "grade_b").to_numpy().T
+    found = compare_judges(("ann", "bob"), rows.filter(pl.col("judge") != "model"), max_grade=1)
+    assert value(found, "ann", "bob", "kappa")["value"] == pytest.approx(truescore.cohen_kappa(one, two))
+    assert value(found, "ann", "bob", "ac1")["value"] == pytest.approx(truescore.gwet_ac1(one, two))
 
 
 def test_judges_who_agree_in_everything_have_one_and_of_one_grade_no_kappa():

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+import truescore
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -99,6 +100,20 @@ def test_a_judge_who_tells_nothing_leaves_the_mean_by_people(judge):
     assert found.weight == pytest.approx([0, 0], abs=0.25)
     assert found.value == pytest.approx(people[both].mean(axis=0), abs=0.01)
     assert found.worth == pytest.approx([len(both)] * 2, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_corrected_means_are_those_of_truescore(seed):
+    rng = np.random.default_rng(seed)
+    people = rng.beta(0.7, 0.9, 1_000)
+    judge = np.clip(people + 0.15 + 0.15 * rng.standard_normal(1_000), 0, 1)
+    both = np.sort(rng.choice(1_000, 100, replace=False))
+    found = corrected_means(judge[:, None], people[both, None], both, np.full(1, 0.01))
+    # theirs weighs the mean of the queries that the judge alone judged, ours that of all its queries
+    plain = truescore.ppi_estimate(judge, people[both], both, lambda_=found.weight[0] * 0.9)
+    assert found.value[0] == pytest.approx(plain.point)
+    # and takes the normal distribution for the interval
+    assert found.high[0] - found.low[0] == pytest.approx(plain.high - plain.low, rel=0.08)
 
 
 @given(st.integers(0, 1000), st.floats(0.2, 5), st.floats(-3, 3))

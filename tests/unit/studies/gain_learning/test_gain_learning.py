@@ -139,15 +139,6 @@ def test_what_is_learned_fits_no_worse_than_the_start_and_never_falls_with_the_g
     assert found.map.probabilities[-1] <= 1
 
 
-def test_where_utilities_are_free_a_factor_of_skipping_is_not_determined():
-    """R(0) = 0 is a convention: another map says the same of every list, but for a constant and a factor."""
-    grades = observed(3).grades
-    steps = -np.diff(PLANTED.utilities, append=0.0) / 0.9 ** np.arange(1, DEPTH + 1)
-    utilities = np.cumsum(steps[::-1])[::-1]
-    other = GainMap(1 - 0.9 * (1 - PLANTED.probabilities), utilities)
-    assert np.corrcoef(PLANTED.values(grades), other.values(grades))[0, 1] == pytest.approx(1.0, abs=1e-12)
-
-
 def test_an_interval_holds_a_planted_gamma():
     truth = GainMap(PLANTED.probabilities, 0.8 ** np.arange(DEPTH), 0.8)
     rows = observed(6, size=6000, queries=600, noise=0.05, truth=truth)
