@@ -55,27 +55,6 @@ def test_cascade_counts_by_hand():
     assert (model.relevance == model.attraction).all()
 
 
-def test_dcm_counts_by_hand():
-    model = closed_form_dcm(counts(HAND), pseudo_count=0)
-    # down to the last click: 0 in 9 sessions, 1 in 9 and 5, 2 in the 4 without a click and 2 that end there
-    assert model.attraction == pytest.approx([2 / 9, 8 / 14, 2 / 6])
-    # clicks at 1: 2 + 5, of which 5 are the last; at 2: 3, all last; at 3: 2, all last
-    assert list(model.shared.values()) == pytest.approx([1 - 5 / 7, 0.0, 0.0])
-
-
-def test_simplified_dbn_counts_by_hand():
-    model = closed_form_sdbn(counts(HAND), pseudo_count=0)
-    assert model.attraction == pytest.approx([2 / 9, 8 / 14, 2 / 6])
-    assert model.satisfaction == pytest.approx([0 / 2, 8 / 8, 2 / 2])
-    assert model.relevance == pytest.approx([0.0, 8 / 14, 2 / 6])
-
-
-def test_pseudo_counts_add_a_click_and_a_skip():
-    model = closed_form_sdbn(counts(HAND), pseudo_count=1)
-    assert model.attraction == pytest.approx([3 / 11, 9 / 16, 3 / 8])
-    assert model.satisfaction == pytest.approx([1 / 4, 9 / 10, 3 / 4])
-
-
 def test_rates_by_hand():
     every, by_place, by_document = (
         marginal(fit(HAND, pseudo_count=0).model, HAND.lists)
