@@ -7,7 +7,6 @@ import pytest
 from clickassay.core.errors import InputError
 from clickassay.inputs.sources.fingerprint import (
     FileFingerprint,
-    copies,
     file_fingerprint,
     input_fingerprint,
     recorded_digest,
@@ -108,11 +107,6 @@ def test_a_file_that_was_only_touched_or_put_back_is_the_same_and_its_digest_say
     assert recorded_digest({"digest": "sha256:12"}) == "sha256:12"
     assert recorded_digest({"sha256": "12"}) == "ends:12"
     assert recorded_digest({}) is None
-
-
-def test_copies_are_named_after_the_first(tmp_path):
-    a, b, c = (file_fingerprint(file_of(tmp_path, *given)) for given in (("a",), ("b", [1]), ("c",)))
-    assert [(copy.name, first.name) for copy, first in copies([a, b, c])] == [("c", "a")]
 
 
 def test_a_fingerprint_is_read_back_as_it_was_recorded(tmp_path):

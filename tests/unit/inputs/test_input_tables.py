@@ -5,9 +5,8 @@ import json
 import polars as pl
 import pytest
 
-from clickassay.core.text.words import first_line
 from clickassay.inputs.columns import CLICKS, JUDGMENTS, QUERIES, SEARCHES
-from clickassay.inputs.tables import read_input, watched
+from clickassay.inputs.tables import read_input
 
 NOON_MS = 1_235_995_200_250  # date -u -d '2009-03-02 12:00:00.25' +%s%3N
 ROW = {"search_id": [1], "user_id": [2], "query": ["Q"], "timestamp": [NOON_MS], "results": [["a", "b"]]}
@@ -35,49 +34,12 @@ def test_rows_come_in_the_canonical_types(tmp_path):
     assert frame.row(0) == (1, 2, "Q", NOON_MS, ["a", "b"], "all", 1, None, "variant", None)
 
 
-def write_csv(frame, file):
-    frame.with_columns(results=pl.lit('["a"]')).write_csv(file)
-
-
-@pytest.mark.parametrize(
-    ("ending", "write"),
-    [("parquet", pl.DataFrame.write_parquet), ("jsonl", pl.DataFrame.write_ndjson), ("csv", write_csv)],
-)
-def test_a_file_whose_name_holds_signs_of_a_glob_is_that_file_and_no_other(tmp_path, ending, write):
-    write(pl.DataFrame(ROW), tmp_path / f"log[1].{ending}")
-    write(pl.DataFrame({"query": ["another"], "results": [["a"]]}), tmp_path / f"log1.{ending}")
-    assert searches_from(tmp_path / f"log[1].{ending}")["query"].to_list() == ["Q"]
-
-
 def test_other_columns_are_kept_only_when_asked_for(tmp_path):
     file = tmp_path / "queries.csv"
     file.write_text("query,navigational,kind\nq,true,x\n")
     assert read_input("queries", file, QUERIES).frame.collect_schema().names() == ["query", "market"]
     kept = read_input("queries", file, QUERIES, keep_others=True).frame.collect()
     assert kept.to_dicts() == [{"query": "q", "market": "all", "navigational": "true", "kind": "x"}]
-
-
-def identity_of(file):
-    with watched(read_input("searches", file, SEARCHES)) as found:
-        return found["searches"]
-
-
-def test_a_fingerprint_names_the_content_and_not_the_place(tmp_path):
-    (tmp_path / "other").mkdir()
-    first, copy = parquet(tmp_path), parquet(tmp_path / "other")
-    one, same = (identity_of(file) for file in (first, copy))
-    assert one == same
-    assert (one["names"], one["files"], one["bytes"]) == (["searches.parquet"], 1, first.stat().st_size)
-    other = identity_of(parquet(tmp_path, query=["R"]))
-    assert other["digest"] != one["digest"]
-
-
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [(ValueError("\n one \ntwo"), "one"), (ValueError(), "ValueError"), (OSError(2, "x"), "[Errno 2] x")],
-)
-def test_the_first_line_of_an_error_is_told(error, line):
-    assert first_line(error) == line
 
 
 LATE = {

@@ -42,11 +42,6 @@ def test_endings_that_are_not_read_are_counted(tmp_path):
     )
 
 
-def test_files_and_their_folders_are_counted(tmp_path):
-    made(tmp_path, *(f"day={day}/{hour}.parquet" for day in range(7) for hour in "ab"))
-    assert str(find_files("searches", tmp_path)) == "14 files in 7 folders"
-
-
 @pytest.mark.parametrize("given", ["", "*", "**/*.csv", "*/*.csv"])
 def test_links_are_followed_once(tmp_path, given):
     root = made(tmp_path / "logs", "day=1/a.csv", "day=3/c.csv")

@@ -1,9 +1,7 @@
 """A log of two halves: what joins them, and what of them is taken."""
 
 import polars as pl
-import pytest
 
-from clickassay.core.errors import InputError
 from clickassay.inputs.columns import CLICKS, SEARCHES
 from clickassay.inputs.tables import read_input
 from clickassay.logs.log import checked_log, local_half
@@ -26,12 +24,6 @@ def test_ids_are_text_in_both_halves_if_they_are_in_one(tmp_path):
     assert ids == [["1"], ["1"]]
     (file,) = log.searches.files
     assert log.searches.opened([file], (0, 1)).collect()["search_id"].to_list() == ["1"]
-
-
-def test_clicks_that_name_no_result_are_refused(tmp_path):
-    clicks = read(tmp_path, "clicks", CLICKS, {name: CLICK[name] for name in ("search_id", "timestamp")})
-    with pytest.raises(InputError, match=r"neither column url nor column position in .*clicks\.parquet; it"):
-        checked_log(read(tmp_path, "searches", SEARCHES, SEARCH), clicks)
 
 
 def test_a_half_is_cut_to_some_of_its_files(tmp_path):

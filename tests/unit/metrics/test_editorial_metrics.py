@@ -38,19 +38,6 @@ def test_err_on_a_scale_to_3_has_the_published_values_at_depth_3_and_4():
     assert found["ERR@4"] == pytest.approx(0.90087890625, abs=1e-12)
 
 
-def test_the_judged_pool_decides_the_ideal_list_and_the_number_of_relevant_results():
-    found = values([3, 0], pool=[4, 4, 3, 3, 2, 0, 0], settings=JUDGED)
-    assert found["NDCG"] == pytest.approx(7 / (15 + 15 / math.log2(3)), rel=1e-14)
-    assert found["AP"] == pytest.approx(1 / 4)
-    assert found["AP(rel=2)"] == pytest.approx(1 / 5)
-    assert values([3, 0], pool=[4, 4, 3, 3, 2, 0, 0], settings=SHOWN)["AP"] == 1
-
-
-def test_ndcg_and_ap_are_0_when_the_pool_has_nothing_to_find():
-    found = values([0, 0, 0], pool=[0, 0, 0, 0], settings=JUDGED)
-    assert found == dict.fromkeys(found, 0.0)
-
-
 @pytest.mark.parametrize(
     ("name", "wrong"),
     # precisions 1 and 1, one relevant result; 1 + 1 / log2(3); two of one relevant result
@@ -74,14 +61,6 @@ def test_the_ideal_list_has_exactly_1_in_every_form(grades, form):
     assert value == float(max(grades) > 0)
 
 
-def test_the_baselines_are_plain_means_and_shares():
-    found = values([3, 0, 4, 2])
-    assert (found["MeanGrade"], found["MeanGrade@1"], found["P@1"]) == (9 / 4, 3.0, 1.0)
-    named = values([3, 0, 4, 2], names=["P", "P(rel=2)", "P@3", "P(rel=4)@2", "MeanGrade@2"])
-    assert list(named.values()) == [2 / 4, 3 / 4, 2 / 3, 0.0, 3 / 2]
-    assert values([2, 4], settings=Settings(pool="shown", relevant_grade=2))["P@1"] == 1.0
-
-
 @settings(max_examples=40)
 @given(GRADES, st.randoms(use_true_random=False))
 def test_the_mean_grade_knows_no_order_and_the_others_only_the_first_result(grades, random):
@@ -92,22 +71,6 @@ def test_the_mean_grade_knows_no_order_and_the_others_only_the_first_result(grad
         assert after[name] == before[name], name
     assert values(grades[::-1])["MeanGrade"] == before["MeanGrade"]
     assert before["P@1"] == float(before["MeanGrade@1"] >= 3)
-
-
-def test_settings_decide_what_bare_names_mean():
-    settings = Settings(pool="shown", relevant_grade=4, persistence=0.5)
-    found = values([3, 4], settings=settings)
-    assert found["RR"] == 0.5
-    assert found["RR(rel=3)"] == 1
-    assert found["RBP"] == pytest.approx(0.5 * (7 / 16 + 0.5 * 15 / 16))
-
-
-def test_a_cut_looks_at_the_first_results_only_and_keeps_the_judged_pool():
-    found = values([0, 3, 4], pool=[0, 3, 4], settings=JUDGED, names=["RR@1", "AP@2", "AP", "DCG@2"])
-    assert found["RR@1"] == 0
-    assert found["AP@2"] == pytest.approx(1 / 2 / 2)
-    assert found["AP"] == pytest.approx((1 / 2 + 2 / 3) / 2)
-    assert found["DCG@2"] == pytest.approx(7 / math.log2(3))
 
 
 @given(GRADES, st.lists(st.integers(0, 4), max_size=20))
@@ -170,11 +133,6 @@ def test_a_batch_gives_each_list_what_it_gets_alone(lists):
     for grades, row in zip(lists, batch, strict=True):
         alone = values(grades)
         assert dict(zip(names, row, strict=True)) == alone
-
-
-def test_no_configuration_gives_an_empty_table():
-    names, found = editorial_values(np.zeros((0, 5), dtype=np.int8), None, SHOWN)
-    assert found.shape == (0, len(names))
 
 
 @pytest.mark.parametrize("grades", [[[5]], [[-1]]])

@@ -6,9 +6,8 @@ import pytest
 from clickassay import measures
 from clickassay.core.errors import SettingsError
 from clickassay.core.settings import Settings
-from clickassay.metrics.catalogue import BASELINES, METRICS, report_measures
-from clickassay.metrics.definition import Measure
-from clickassay.metrics.editorial import EDITORIAL, EDITORIAL_METRICS
+from clickassay.metrics.catalogue import METRICS, report_measures
+from clickassay.metrics.editorial import EDITORIAL
 from clickassay.metrics.names import MEASURES, parse, parse_measure, parse_measures
 
 
@@ -60,15 +59,6 @@ def test_a_wrong_name_is_refused_with_what_was_expected(text, complaint):
         parse(text, EDITORIAL)
 
 
-def test_the_report_counts_one_more_grade_relevant_in_ap_and_rr_and_has_the_baselines_last():
-    assert [str(measure) for measure in report_measures(Settings())] == [
-        *EDITORIAL_METRICS,
-        "AP(rel=2)",
-        "RR(rel=2)",
-        *BASELINES,
-    ]
-
-
 def test_a_run_takes_the_names_of_trec_eval_and_the_whole_catalogue_and_prints_ours():
     asked = "ndcg_cut_5 map MAP@5 MRR Rprec F(beta=2)@5 IPrec@0.1 NDCG@3 nDCG(dcg='jk-log2')"
     found = [str(measure) for measure in report_measures(Settings(metric=tuple(asked.split())))]
@@ -79,21 +69,11 @@ def test_a_run_takes_the_names_of_trec_eval_and_the_whole_catalogue_and_prints_o
     assert found.count("RR") == 1
 
 
-def test_there_is_no_variant_when_no_grade_lies_below_the_relevant_one():
-    settings = Settings(scale=("no", "yes"), relevant_grade=1, success_grade=1)
-    assert [str(measure) for measure in report_measures(settings)] == [*EDITORIAL_METRICS, *BASELINES]
-
-
 @pytest.mark.parametrize("name", ["MeanGrade", "MeanGrade@1", "P@1", "P(rel=2)@5"])
 def test_the_names_of_baselines_parse_back_among_all_metrics_but_not_among_the_papers(name):
     assert str(parse(name, METRICS)) == name
     with pytest.raises(SettingsError, match="unknown metric"):
         parse(name, EDITORIAL)
-
-
-def test_measures_of_the_same_metric_with_other_parameters_differ():
-    assert parse("AP(rel=2)", EDITORIAL) != parse("AP", EDITORIAL) != parse("AP@5", EDITORIAL)
-    assert parse("AP", EDITORIAL) == Measure(EDITORIAL[2])
 
 
 @pytest.mark.parametrize(

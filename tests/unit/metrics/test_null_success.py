@@ -21,12 +21,6 @@ def null_correlations(success, editorial, sessions):
     return null_of_deviations(success, deviations(editorial, sessions), sessions)
 
 
-def test_shares_worked_by_hand():
-    # ten sessions: five without a click, three on the first place, two on the first and third
-    found = success([0b001, 0b100, 0b110, 0b010, 0], [(0b000, 5), (0b001, 3), (0b101, 2)])
-    assert found.tolist() == [0.5, 0.2, 0.2, 0.0, 0.0]
-
-
 @given(st.lists(st.integers(0, 31), max_size=8), MASKS)
 def test_a_share_counts_the_sessions_whose_pattern_meets_a_good_place(good, patterns):
     total = sum(sessions for _, sessions in patterns)

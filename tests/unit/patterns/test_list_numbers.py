@@ -44,18 +44,6 @@ def test_all_lists_are_numbered_with_their_patterns():
     assert lists.sessions_by_market() == {"all": 23}
 
 
-@pytest.mark.parametrize("rows", [[(None, "q")], [("all", "q")]])
-def test_lists_of_other_queries_are_counted_by_market_and_length(monkeypatch, rows):
-    monkeypatch.setattr(module, "MOST_FREQUENT", 0)
-    lists = log_lists(table_of().staged(), judged(*rows))
-    assert set(lists.configurations["query"]) == {"q"}
-    assert lists.others.rows() == [("all", 2, 7)]
-    assert lists.sessions_by_market() == {"all": 23}
-    assert counts_of(lists) == {
-        key: sessions for key, sessions in session_counts(table_of(), by_fold=True).items() if key[1] == "q"
-    }
-
-
 def test_the_most_frequent_queries_of_each_market_are_looked_at_too(monkeypatch):
     monkeypatch.setattr(module, "MOST_FREQUENT", 1)
     shown = [("n", "few", "ab"), ("n", "many", "ab"), ("s", "few", "ab"), ("s", "none", "abc")]
@@ -63,15 +51,6 @@ def test_the_most_frequent_queries_of_each_market_are_looked_at_too(monkeypatch)
     lists = log_lists(table.staged(), judged(("n", "other")))
     assert sorted(lists.configurations.select("market", "query").rows()) == [("n", "many"), ("s", "few")]
     assert sorted(lists.others.rows()) == [("n", 2, 1), ("s", 3, 2)]
-
-
-def test_users_are_chosen_by_fold():
-    table = table_of()
-    own = pl.col("configuration_id") < table.patterns["configuration_id"].max()
-    folded = replace(table, patterns=table.patterns.with_columns(fold=own.cast(pl.Int32)))
-    halves = [log_lists(folded.staged(), users=part) for part in (pl.col("fold") == 0, pl.col("fold") != 0)]
-    assert [half.configurations.height for half in halves] == [1, 3]
-    assert sum(map(counts_of, halves), Counter()) == session_counts(folded, by_fold=True)
 
 
 def dated(lists=LISTS, masks=MASKS):

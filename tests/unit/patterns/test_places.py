@@ -6,7 +6,6 @@ from clickassay.core.errors import PatternError
 from clickassay.jobs.click_models import read_clicks
 from clickassay.jobs.inspect import own_folder
 from clickassay.patterns.places import Place, place_of
-from clickassay.patterns.table import read_patterns
 
 TABLE = ("settings.json", "configurations.parquet", "patterns.parquet", "queries.parquet", "funnel.parquet")
 RUN = (*TABLE, "run.duckdb", "statistics.parquet")
@@ -45,21 +44,6 @@ def test_inspect_names_what_clickassay_made_and_leaves_the_rest_to_its_files(fol
     assert (found is None) == (place is Place.OTHER)
     if found is not None:
         assert found[0] == place.value
-
-
-READS = {
-    Place.RUN: "is the folder of a run, not a pattern table",
-    Place.STORE: "is not a pattern table",
-    Place.OTHER: "is not a pattern table",
-    Place.PATTERN_TABLE: "is broken",
-}
-"""What is said of folders whose files are empty."""
-
-
-def test_a_pattern_table_is_refused_for_what_the_folder_is(folder):
-    path, place = folder
-    with pytest.raises(PatternError, match=READS[place]):
-        read_patterns(path)
 
 
 def test_a_file_and_nothing_are_told_apart(tmp_path):

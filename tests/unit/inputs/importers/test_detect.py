@@ -1,7 +1,5 @@
 """Files are recognised by their content, whatever their names."""
 
-import gzip
-
 import polars as pl
 import pytest
 
@@ -60,15 +58,6 @@ def test_a_table_of_a_log_has_a_command_under_a_name_that_a_run_knows(layout, tm
     found = recognise(file)
     assert (found.layout.name, found.problem) == (layout, "")
     assert f"--{layout} {file}" in found.command
-
-
-@pytest.mark.parametrize("layout", ["yandex", "qrels", "quepid"])
-def test_a_mark_windows_line_ends_and_compression_do_not_hide_a_layout(layout, tmp_path):
-    text = "\ufeff" + BEGINNINGS[layout].replace("\n", "\r\n\r\n")
-    (tmp_path / "plain").write_bytes(text.encode())
-    (tmp_path / "packed").write_bytes(gzip.compress(text.encode()))
-    assert recognise(tmp_path / "plain").layout.name == layout
-    assert recognise(tmp_path / "packed").layout.name == layout
 
 
 def test_one_broken_line_of_ten_does_not_make_a_file_another_and_two_do(tmp_path):

@@ -103,15 +103,6 @@ def test_neither_the_order_of_lines_nor_the_number_of_files_matters(tmp_path):
         assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "parts" / file).read_bytes()
 
 
-def test_documents_of_a_search_response_lie_in_source(tmp_path):
-    lines = [
-        {"_index": "ubi_queries", "_source": QUERIES[0] | {"client_id": "c"}},
-        {"_index": "ubi_events", "_source": nested(EVENTS[0]) | {"timestamp": 1_735_812_001_000}},
-    ]
-    log = written(tmp_path / "log.json", lines)
-    assert import_ubi([log], out=tmp_path / "out").counts["clicks"] == 1
-
-
 def test_hits_of_a_query_without_text_are_never_those_of_another_query(tmp_path):
     documents = [
         {**QUERIES[0], "user_query": "", "client_id": "c"},

@@ -1,7 +1,4 @@
-"""The world `web`: its noise are there at their rates and counted right, and it resembles a real log.
-
-What was planted is counted here again from the files, by plain loops.
-"""
+"""The world `web`: its noise is there at its rates and counted right, and it resembles a real log."""
 
 from collections import Counter, defaultdict
 from math import sqrt
@@ -11,7 +8,7 @@ import pytest
 
 from clickassay.core.settings import load_settings
 from clickassay.inputs.simulate.simulation import simulate
-from clickassay.inputs.simulate.worlds import WORLDS, Browsing, Pages, browse, satisfied
+from clickassay.inputs.simulate.worlds import Browsing, Pages, browse, satisfied
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.patterns import log_to_patterns
 from support.logs.simulated_log import rows, satisfies, truth_of
@@ -45,32 +42,14 @@ def clicks(web):
     return rows(web / "clicks.parquet")
 
 
-def fault(search):
-    """Why a search cannot be used (method 2), or None."""
-    if search["user_id"] is None:
-        return "null user_id"
-    if search["query"] is None:
-        return "null query"
-    if not search["results"]:
-        return "empty results"
-    return "null in results" if None in search["results"] else None
-
-
 @pytest.fixture(scope="module")
 def usable(searches):
-    """Searches that can be used, each once."""
-    return {search["search_id"]: search for search in searches if not fault(search)}
-
-
-@pytest.mark.slow
-def test_rows_of_searches_are_counted_as_planted(searches, usable, truth):
-    planted = truth["planted"]
-    faults = Counter(fault(search) for search in searches)
-    assert len(searches) == planted["search rows"]
-    assert len({search["search_id"] for search in searches}) == planted["searches"] == SEARCHES
-    for reason in ("null user_id", "null query", "empty results", "null in results"):
-        assert faults[reason] == planted[f"search rows rejected: {reason}"] > 0
-    assert faults[None] - len(usable) == planted["search rows delivered again"] > 0
+    """Searches that can be used (method 2), each once."""
+    return {
+        search["search_id"]: search
+        for search in searches
+        if None not in (search["user_id"], search["query"], *(search["results"] or [None]))
+    }
 
 
 def test_a_search_that_is_delivered_again_is_the_same_row(searches):
@@ -81,36 +60,6 @@ def test_a_search_that_is_delivered_again_is_the_same_row(searches):
     assert all(same[0] == same[-1] for same in rows_of.values())
 
 
-def test_rows_of_clicks_are_counted_as_planted(clicks, usable, truth):
-    planted = truth["planted"]
-    with_url = [click for click in clicks if click["url"] is not None]
-    matched = [click for click in with_url if click["search_id"] in usable]
-    late = [c for c in matched if c["timestamp"] - usable[c["search_id"]]["timestamp"] > HOUR_MS]
-    assert len(clicks) == planted["click rows"]
-    assert len(clicks) - len(with_url) == planted["click rows rejected: null url"] > 0
-    assert len(with_url) - len(matched) == planted["click rows without a usable search"] > 0
-    assert len(late) == planted["click rows two hours late"] > 0
-
-
-def test_sessions_are_counted_as_planted(usable, clicks, truth):
-    times_of = defaultdict(list)
-    for click in clicks:
-        search = usable.get(click["search_id"])
-        if search and click["url"] and abs(click["timestamp"] - search["timestamp"]) <= HOUR_MS:
-            times_of[click["search_id"]].append(click["timestamp"])
-    by_user = defaultdict(list)
-    for search in usable.values():
-        by_user[search["user_id"]].append(search)
-    sessions = set()
-    for user, made in by_user.items():
-        visit, active = 0, float("-inf")
-        for search in sorted(made, key=lambda row: (row["timestamp"], row["search_id"])):
-            visit += search["timestamp"] - active > HOUR_MS
-            active = max(active, search["timestamp"], *times_of[search["search_id"]])
-            sessions.add((user, visit, search["market"], search["query"]))
-    assert len(sessions) == truth["planted"]["sessions"] < 0.95 * SEARCHES
-
-
 def test_the_funnel_of_the_pipeline_finds_what_was_planted(web, truth):
     table = log_to_patterns(
         Sources(web / "searches.parquet", web / "clicks.parquet"), load_settings(depth=[10])
@@ -119,16 +68,21 @@ def test_the_funnel_of_the_pipeline_finds_what_was_planted(web, truth):
     for row in table.funnel.to_dicts():
         if row["depth"] == 0:
             found[row["source"], row["step"], row["reason"]] += row["rows"]
+    reasons = ("null user_id", "null query", "empty results", "null in results")
+    names = {
+        ("searches", "read", ""): "search rows",
+        **{("searches", "rejected", reason): f"search rows rejected: {reason}" for reason in reasons},
+        ("searches", "repeated", "delivered again"): "search rows delivered again",
+        ("clicks", "read", ""): "click rows",
+        ("clicks", "rejected", "null url"): "click rows rejected: null url",
+        ("clicks", "unmatched", "no usable search"): "click rows without a usable search",
+        ("clicks", "out of time", "beyond the idle limit"): "click rows two hours late",
+        ("sessions", "formed", ""): "sessions",
+    }
     planted = truth["planted"]
-    assert found["searches", "read", ""] == planted["search rows"]
-    for reason in ("null user_id", "null query", "empty results", "null in results"):
-        assert found["searches", "rejected", reason] == planted[f"search rows rejected: {reason}"]
-    assert found["searches", "repeated", "delivered again"] == planted["search rows delivered again"]
-    assert found["clicks", "read", ""] == planted["click rows"]
-    assert found["clicks", "rejected", "null url"] == planted["click rows rejected: null url"]
-    assert found["clicks", "unmatched", "no usable search"] == planted["click rows without a usable search"]
-    assert found["clicks", "out of time", "beyond the idle limit"] == planted["click rows two hours late"]
-    assert found["sessions", "formed", ""] == planted["sessions"]
+    assert {step: found[step] for step in names} == {step: planted[name] for step, name in names.items()}
+    assert min(planted[name] for name in names.values()) > 0
+    assert (planted["searches"], planted["sessions"] < 0.95 * SEARCHES) == (SEARCHES, True)
 
 
 @pytest.mark.parametrize(
@@ -248,11 +202,6 @@ def test_the_first_result_is_clicked_at_the_rate_that_the_habits_give():
         assert clicked_first == pytest.approx(chance, abs=4.5 * sqrt(chance / 40_000))
 
 
-def test_a_snippet_that_promises_too_much_draws_clicks_to_a_bad_result():
-    draws = [clicks_on(0, clickbait=clickbait).sum(axis=1).mean() for clickbait in (False, True)]
-    assert draws[1] > 1.5 * draws[0]
-
-
 def test_good_pages_end_the_search_of_those_who_seek_one_result():
     seekers = Browsing(thorough=0.0, attraction=(0.4,) * 5, clickbait_attraction=0.4)
     several = [(clicks_on(grade, habits=seekers).sum(axis=1) > 1).mean() for grade in range(5)]
@@ -308,9 +257,3 @@ def test_the_web_world_is_near_the_real_log_in_clicks_by_position_per_page_and_a
     assert ctr == pytest.approx(REAL_CTR, abs=0.06)
     assert clicks_per_page == pytest.approx(REAL_CLICKS_PER_PAGE, abs=0.10)
     assert shares == pytest.approx(REAL_SHARES, abs=0.04)
-
-
-def test_the_truth_tells_the_habits_and_the_flaws(truth):
-    assert truth["markets"] == ["north", "south"]
-    assert truth["parameters"]["thorough"] == Browsing().thorough
-    assert truth["noise"]["editor_error"] == WORLDS["web"].noise.editor_error == 0.10

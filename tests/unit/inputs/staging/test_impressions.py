@@ -342,14 +342,6 @@ def test_a_search_in_two_files_is_read_whole_but_not_into_a_store(tmp_path):
         open_log(Sources(tmp_path), Settings(), by_file=True)
 
 
-def test_what_is_made_of_a_file_is_known_by_the_file(tmp_path):
-    file = write(tmp_path, [shown(1, 1, "a", clicked=True)])
-    with scratch():
-        inputs = open_log(Sources(file), Settings())
-        known = [fingerprint.path for fingerprint in inputs.searches.fingerprints().values()]
-        assert known == [str(file.resolve())] == [one.path for one in inputs.clicks.fingerprints().values()]
-
-
 def test_an_enriched_table_of_clicks_is_none_of_impressions():
     from clickassay.inputs.columns import are_impressions
 
@@ -391,18 +383,6 @@ def numbers_of(lists, keys, results):
         np.array(others, np.uint64),
         lambda rows: pl.Series([[results[row]] for row in rows]),
     ).tolist()
-
-
-def test_the_number_of_a_list_stands_for_it_and_stays():
-    lists = DistinctLists()
-    shown_first, shown_next = ["a", "b", "a", "c"], ["d", "c", "a", "d"]
-    first = numbers_of(lists, [9, 3, 9, 5], shown_first)
-    following = numbers_of(lists, [4, 5, 9, 4], shown_next)
-    of_number = lists.lists.cast(pl.List(pl.String)).to_list()
-    assert [of_number[number] for number in first + following] == [
-        [text] for text in shown_first + shown_next
-    ]
-    assert sorted(of_number) == [["a"], ["b"], ["c"], ["d"]]
 
 
 def test_lists_that_share_a_fingerprint_stop_the_job():

@@ -6,16 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clickassay.logs.arrays.columns import (
-    Searches,
-    among,
-    as_arrow,
-    distinct,
-    is_in,
-    nulls_in,
-    numbers_in,
-    repeated,
-)
+from clickassay.logs.arrays.columns import Searches, among, distinct, is_in, numbers_in, repeated
 from clickassay.logs.arrays.routes import SearchIds
 from clickassay.logs.arrays.steps.clicks import places
 from clickassay.logs.arrays.workers import Workers
@@ -114,13 +105,3 @@ def test_numbers_of_a_column_and_of_a_part_of_it(column, first):
     found = numbers_in(part, 7)
     assert found.tolist() == [7 if value is None else value for value in part]
     assert pl.Series(found).dtype == column.dtype
-
-
-def test_numbers_of_a_column_in_several_pieces():
-    column = pl.concat([pl.Series([1, None]), pl.Series([3])], rechunk=False)
-    assert numbers_in(column, -1).tolist() == [1, -1, 3]
-
-
-@pytest.mark.parametrize("column", COLUMNS)
-def test_nulls_of_a_column(column):
-    assert np.array_equal(nulls_in(as_arrow(column)), column.is_null().to_numpy())

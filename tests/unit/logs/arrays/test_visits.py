@@ -20,13 +20,6 @@ def test_a_century_between_searches_of_millions_of_users_does_not_overflow():
     assert (_numbered(first, time, time, HOUR) == expected).all()
 
 
-def test_activity_prolongs_a_visit_of_its_own_user_only():
-    first = np.array([True, False, False, True, False])
-    time = np.array([0, HOUR + 1, 3 * HOUR, 0, HOUR + 1])
-    active = time + np.array([1, 0, 0, 0, 0])  # the first user was active a moment longer
-    assert _numbered(first, time, active, HOUR).tolist() == [1, 1, 2, 3, 4]
-
-
 def test_two_users_whose_searches_share_a_mixed_key_have_visits_of_their_own():
     mixer, other = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
     twin = (mixer ^ other) * pow(mixer, -1, 2**64) % 2**64  # as user 1 for query 0, for query 1
