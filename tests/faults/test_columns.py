@@ -27,6 +27,7 @@ MISTYPED = [
     *(("searches", "teams", value) for value in (FLOAT, FLAG, pl.lit("a"), pl.lit('["a", "b", "a"]'))),
     *(("searches", "teams", pl.concat_list(value)) for value in (FLOAT, FLAG, pl.struct(a=1))),
     *(("searches", "market", value) for value in (FLOAT, FLAG)),
+    ("searches", "variant", FLAG),
     *(("searches", "page", value) for value in (FLOAT, pl.lit("1"))),
     *(("clicks", "search_id", value) for value in (FLOAT, FLAG)),
     *(
@@ -122,16 +123,6 @@ def test_a_position_or_page_beyond_64_signed_bits_lies_beyond_every_list(tmp_pat
     rows = tiny.counted(log, "--engine", engine)
     assert rows["clicks", "kept", ""] == tiny.CLICKS
     assert not pl.read_parquet(log.out / "patterns.parquet").height  # no search shows a first page
-
-
-@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(tiny.QUERIES)])
-def test_queries_may_be_categories(tmp_path, dtype):
-    plain = tiny.write_log(tmp_path / "plain")
-    coded = tiny.write_log(
-        tmp_path / "coded", searches=tiny.searches().with_columns(pl.col("query").cast(dtype))
-    )
-    assert tiny.counted(plain) == tiny.counted(coded)
-    assert tiny.patterns(plain.out) == tiny.patterns(coded.out)
 
 
 @pytest.mark.parametrize("column", ["search_id", "user_id", "query", "timestamp", "results"])

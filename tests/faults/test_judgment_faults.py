@@ -6,8 +6,6 @@ import pytest
 from clickassay.core.errors import JudgmentError
 from support.logs import tiny
 
-MAPS_FIRST = ("maps", tiny.url_of("maps", 0))
-
 
 def judged(*rows: tuple, names: tuple[str, ...] = ("query", "url", "grade")) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=list(names), orient="row", strict=False)
@@ -58,44 +56,12 @@ def test_whole_grades_of_any_type_are_the_same(tmp_path, dtype):
     assert tiny.analysed(cast)["configurations"].equals(good["configurations"])
 
 
-def test_a_scale_of_ones_own_names_its_grades(tmp_path):
-    frame = tiny.judgments().with_columns(pl.col("grade").replace_strict({0: "no", 2: "maybe", 4: "yes"}))
-    log = tiny.write_log(tmp_path, judgments=frame)
-    own = {"scale": ("no", "maybe", "yes"), "relevant_grade": 2, "success_grade": 1}
-    grades = tiny.analysed(log, **own)["configurations"]["grades"].to_list()
-    assert sorted(map(tuple, grades)) == [(1, 2, 0)] * 3 + [(2, 1, 0)] * 3
-    tiny.refused(log, "grade 'yes' of row 1", "not a label of the scale")
-
-
-def contradicting(grades: tuple[int, ...]) -> pl.DataFrame:
-    """Return the good judgments with several grades of the first result of ``maps``, in two spellings."""
-    spelled = [("maps", "  MAPS ")[number % 2] for number in range(len(grades))]
-    rows = [(query, MAPS_FIRST[1], grade) for query, grade in zip(spelled, grades, strict=True)]
-    others = tiny.judgments().filter(pl.col("url") != MAPS_FIRST[1])
-    return pl.concat([judged(*rows), others.cast({"grade": pl.Int64})])
-
-
 def test_contradictions_are_listed_when_no_rule_is_chosen(tmp_path):
-    log = tiny.write_log(tmp_path, judgments=contradicting((1, 2)))
-    tiny.refused(
-        log,
-        "1 contradict each other",
-        "has grades 1, 2",
-        MAPS_FIRST[1],
-        "--conflicts max|mean-rounded|latest",
-    )
-
-
-def test_judgments_of_no_query_of_the_log_leave_a_report_that_says_so(tmp_path):
-    frame = tiny.judgments().with_columns(query=pl.format("other {}", "query"))
+    again = tiny.judgments().head(1).with_columns(query=pl.lit("  MAPS "), grade=pl.lit(1, pl.Int64))
+    frame = pl.concat([tiny.judgments().cast({"grade": pl.Int64}), again])
     log = tiny.write_log(tmp_path, judgments=frame)
-    outcome = tiny.inside(*log.options())
-    assert outcome.code == 1, outcome
-    assert "“other maps” is judged; the log contains queries such as “maps”" in outcome.out
-    assert tiny.funnel(log.out)["judgments", "no query", "its query is not in the log"] == 9
-    assert pl.read_parquet(log.out / "correlations.parquet").is_empty()
-    report = (log.out / "report.md").read_text()
-    assert "not judged" in report or "no grade" in report
+    listed = ("1 contradict each other", "has grades 1, ", tiny.url_of("maps", 0))
+    tiny.refused(log, *listed, "--conflicts max|mean-rounded|latest")
 
 
 @pytest.mark.parametrize(
@@ -111,15 +77,6 @@ def test_judgments_of_nothing_that_was_shown_leave_nothing_judged(tmp_path, fram
     frames = tiny.analysed(tiny.write_log(tmp_path, judgments=frame))
     assert frames["configurations"].is_empty()
     assert frames["statistics"]["coverage"].to_list() in ([0.0], [])
-
-
-def test_what_was_read_of_judgments_is_what_left_and_what_was_kept(tmp_path):
-    holes = judged(("maps", None, 1), (None, "u", 2))
-    frame = pl.concat([contradicting((4, 4)), judged(("elsewhere", "u", 1)), holes.cast({"grade": pl.Int64})])
-    log = tiny.write_log(tmp_path, judgments=frame)
-    funnel = tiny.analysed(log, max_rejected=0.5)["funnel"].filter(source="judgments", depth=0)
-    counts = {(row["step"], row["reason"]): row["rows"] for row in funnel.iter_rows(named=True)}
-    assert counts.pop(("read", "")) == sum(counts.values()) == frame.height
 
 
 def test_a_hostile_judgment_is_quoted_in_the_message(tmp_path):

@@ -52,8 +52,6 @@ def test_one_who_draws_is_asked_once_and_no_more(monkeypatch):
     artist = Artist()
     monkeypatch.setattr("sys.executable", shutil.which("false"))
     for _ in range(2):
-        with pytest.raises(
-            Exception, match="pictures cannot be drawn here: the process that draws has ended"
-        ):
+        with pytest.raises(Exception, match="pictures cannot be drawn here: the process"):
             artist.draw("png", {}, "6.4")
     assert artist._process is None  # nothing is left behind

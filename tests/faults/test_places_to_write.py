@@ -64,9 +64,8 @@ def test_a_file_url_is_the_path_that_it_names(begin, tmp_path, monkeypatch):
     of = {
         name: f"{begin}{tmp_path}/{name.replace(' ', '%20')}" for name in ("run", "a table", "store", "saved")
     }
-    assert (
-        ca.run(**log, judgments=tiny.judgments(), out=of["run"], **QUICK).found_run.folder == tmp_path / "run"
-    )
+    made_here = ca.run(**log, judgments=tiny.judgments(), out=of["run"], **QUICK)
+    assert made_here.found_run.folder == tmp_path / "run"
     ca.pattern_table(**log, out=of["a table"], **more)
     ca.pattern_table(**log, store=of["store"], **more)
     assert table().save(of["saved"]) == tmp_path / "saved"

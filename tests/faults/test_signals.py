@@ -13,7 +13,6 @@ import pytest
 from clickassay.cli.exit import run_command
 from clickassay.core.files.tables import writing_tables
 from support.logs import tiny
-from support.tiers import first
 
 COPIES = 15_000
 HEARD, IGNORED = "default_int_handler", "SIG_IGN"
@@ -86,7 +85,6 @@ def ended_in_one_line(log, *arguments, **options):
         shutil.rmtree(log.out.parent, ignore_errors=True)
 
 
-@pytest.mark.parametrize("number", first(1, [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]))
 @pytest.mark.parametrize(
     ("message", "more"),
     [
@@ -99,8 +97,8 @@ def ended_in_one_line(log, *arguments, **options):
         ("drawing the report", ()),
     ],
 )
-def test_a_signal_ends_a_run_with_one_line_and_nothing_left(long_log, message, more, number):
-    ended_in_one_line(long_log, message, number, more=more)
+def test_a_signal_ends_a_run_with_one_line_and_nothing_left(long_log, message, more):
+    ended_in_one_line(long_log, message, signal.SIGINT, more=more)
 
 
 def test_a_run_in_the_background_of_a_script_ends_with_sigterm(long_log):

@@ -120,15 +120,6 @@ def test_every_form_of_delimited_text_gives_the_same_bytes_at_every_door(tmp_pat
     assert all(f"{name} = " in text for name in places)
 
 
-def test_files_of_one_input_may_be_written_in_several_forms(tmp_path):
-    (tmp_path / "clicks").mkdir()
-    rows = as_cells("clicks")
-    write_csv(tmp_path / "clicks" / "1.csv", rows[:5])
-    write_csv(tmp_path / "clicks" / "2.csv", rows[5:], separator=";")
-    log = tiny.write_log(tmp_path / "log", clicks=tmp_path / "clicks")
-    assert tiny.counted(log) == tiny.counted(tiny.write_log(tmp_path / "plain"))
-
-
 def test_json_lines_that_end_with_carriage_returns_are_refused_with_the_command_that_mends_them(tmp_path):
     file = tmp_path / "clicks.jsonl"
     write_json_lines(file, as_cells("clicks"))
@@ -137,22 +128,6 @@ def test_json_lines_that_end_with_carriage_returns_are_refused_with_the_command_
 
 
 # ---- whole numbers as floats, as pandas writes them beside a null ---------------------------------------
-@pytest.mark.parametrize(("ending", "engine"), [(".csv", "arrays"), (".csv", "duckdb"), (".jsonl", "arrays")])
-def test_ids_that_are_whole_floats_in_text_are_integers(tmp_path, ending, engine):
-    logs = []
-    for spelled in ("{}", "{}.0"):
-        (tmp_path / spelled).mkdir()
-        places = {name: tmp_path / spelled / f"{name}{ending}" for name in ("searches", "clicks")}
-        for name, place in places.items():
-            changed = ("search_id", "user_id") if spelled == "{}" or name == "searches" else ("search_id",)
-            rows = [row | {key: spelled.format(row[key]) for key in changed if key in row}
-                    for row in as_cells(name)]  # fmt: skip
-            write_as(ending, place, rows)
-        logs.append(tiny.write_log(tmp_path / spelled / "log", **places))
-    counts = [tiny.counted(log, "--engine", engine) for log in logs]
-    assert counts[0] == counts[1]
-    assert counts[0]["clicks", "kept", ""] == tiny.CLICKS
-    assert tiny.patterns(logs[0].out) == tiny.patterns(logs[1].out)
 
 
 @pytest.mark.parametrize("clicked", [("1.0", "0.0"), ("1.0", ""), ("2.0", "0"), ("1", "0.00")])
@@ -278,19 +253,6 @@ def test_json_arrays_are_read_with_their_escapes(tmp_path):
     assert stored.sort("query")["results"].to_list() == list(ESCAPED.values())
 
 
-def test_an_empty_array_and_a_null_inside_one_are_counted(tmp_path):
-    log = log_of_cells(tmp_path, (0, {"results": "[]"}), (1, {"results": '["a", null]'}))
-    counts = tiny.counted(log, *FEW)
-    assert counts["searches", "rejected", "empty results"] == 1
-    assert counts["searches", "rejected", "null in results"] == 1
-
-
-def test_results_that_no_cell_spells_as_json_stop_the_run(tmp_path):
-    rows = [{**row, "results": "|".join(row["results"])} for row in as_cells("searches")]
-    stopped = ("searches: 24 of 24 rows are unusable (24 with results that cannot be read)", "JSON array")
-    tiny.refused(log_of(tmp_path, "searches", rows), *stopped)
-
-
 BAD_LINES = {
     "not UTF-8": lambda line: line.replace(b"http", "caf\u00e9".encode("latin-1")),
     "too long": lambda line: line + b",more,and more",
@@ -302,11 +264,6 @@ BAD_LINES = {
 def test_csv_that_is_not_utf_8_or_has_rows_that_are_too_long_is_refused(tmp_path, table, fault):
     log = log_of_text(tmp_path, table, with_line(5, BAD_LINES[fault]))
     tiny.refused(log, f"{table}: cannot read ", f"{table}.csv", "UTF-8" if "UTF" in fault else "")
-
-
-def test_csv_with_a_byte_order_mark_is_read(tmp_path):
-    log = log_of_text(tmp_path, "judgments", lambda content: b"\xef\xbb\xbf" + content)
-    assert tiny.analysed(log)["statistics"]["n_configurations"].to_list() == [6]
 
 
 def test_csv_rows_that_are_too_short_have_nulls(tmp_path):
@@ -335,14 +292,6 @@ def test_csv_keeps_quotes_commas_and_line_ends_of_a_query(tmp_path):
 def test_a_line_that_is_no_json_object_is_refused(tmp_path, table, line):
     log = log_of_text(tmp_path, table, with_line(4, lambda _: line), ".jsonl")
     tiny.refused(log, table, f"{table}.jsonl")
-
-
-def test_json_lines_may_lack_a_field_here_and_there(tmp_path):
-    rows = as_cells("clicks")
-    del rows[2]["url"]
-    rows[4]["url"] = None
-    counts = tiny.counted(log_of(tmp_path, "clicks", rows, ".jsonl"), *FEW)
-    assert counts["clicks", "rejected", "null url"] == 2
 
 
 # ---- Hive folders -----------------------------------------------------------------------------

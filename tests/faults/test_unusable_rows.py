@@ -1,13 +1,11 @@
 """Rows that cannot be used: a few are counted by reason and the run goes on, many stop it."""
 
 import json
-from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
 
 from support.logs import tiny
-from support.tiers import first
 
 FEW = ("--max-rejected", "0.2")
 NULLABLE = {
@@ -99,34 +97,9 @@ def test_integer_times_that_are_no_milliseconds_stop_with_a_hint(tmp_path, table
     )
 
 
-OUTSIDE = (
-    *(datetime(1970, 1, 1, tzinfo=UTC), datetime(1989, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)),
-    *(datetime(2101, 1, 1, tzinfo=UTC), datetime(2500, 1, 1, tzinfo=UTC)),
-    *(datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)),
+@pytest.mark.parametrize(
+    ("zone", "unit"), [("UTC", "us"), ("Asia/Kathmandu", "ms"), ("America/New_York", "ns"), (None, "us")]
 )
-WITHIN = (datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC))
-
-
-@pytest.mark.parametrize("table", ["searches", "clicks"])
-def test_times_outside_1990_to_2100_are_counted(tmp_path, table):
-    frame = getattr(tiny, table)()
-    times = [*OUTSIDE, *WITHIN, *frame["timestamp"].to_list()[len(OUTSIDE + WITHIN) :]]
-    log = tiny.write_log(
-        tmp_path, **{table: frame.with_columns(timestamp=pl.Series(times, dtype=frame.schema["timestamp"]))}
-    )
-    counts = tiny.counted(log, "--max-rejected", "0.5", "--clock", "2100-12-31")
-    assert counts[table, "rejected", "time out of range"] == len(OUTSIDE)
-
-
-def test_integer_times_at_the_ends_of_64_bits_are_counted(tmp_path):
-    ends = [2**63 - 1, -(2**63), 0, -1]
-    times = [*ends, *tiny.searches()["timestamp"].dt.epoch("ms").to_list()[len(ends) :]]
-    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(timestamp=pl.Series(times)))
-    assert tiny.counted(log, *FEW)["searches", "rejected", "time out of range"] == len(ends)
-
-
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/New_York", None])
-@pytest.mark.parametrize("unit", first(1, ["us", "ms", "ns"]))
 def test_the_same_instants_give_the_same_patterns_in_every_zone_and_unit(tmp_path, zone, unit):
     times = pl.col("timestamp").dt.convert_time_zone(zone or "UTC").dt.cast_time_unit(unit)
     times = times if zone else times.dt.replace_time_zone(None)
@@ -135,12 +108,6 @@ def test_the_same_instants_give_the_same_patterns_in_every_zone_and_unit(tmp_pat
     zoned = tiny.write_log(tmp_path / "zoned", **tables)
     assert tiny.counted(plain) == tiny.counted(zoned)
     assert tiny.patterns(plain.out) == tiny.patterns(zoned.out)
-
-
-def test_clicks_beyond_the_idle_limit_are_counted_apart(tmp_path):
-    late = pl.col("timestamp") + timedelta(hours=2)
-    counts = tiny.counted(tiny.write_log(tmp_path, clicks=tiny.clicks().with_columns(late)), code=1)
-    assert counts["clicks", "out of time", "beyond the idle limit"] == tiny.CLICKS
 
 
 def test_a_query_of_100_000_characters_is_a_query(tmp_path):
@@ -157,14 +124,6 @@ def test_a_query_of_100_000_characters_is_a_query(tmp_path):
 def test_a_query_of_a_million_characters_is_rejected(tmp_path):
     log = tiny.write_log(tmp_path, searches=changed(tiny.searches(), "query", "m" * 1_000_000))
     tiny.refused(log, "1 of 24 rows are unusable (1 with query too long)")
-
-
-def test_a_list_of_10_000_results_is_cut(tmp_path):
-    results = [[f"r{number}" for number in range(10_000)], *tiny.searches()["results"].to_list()[1:]]
-    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(pl.Series("results", results)))
-    tiny.counted(log)
-    stored = pl.read_parquet(log.out / "configurations.parquet")
-    assert stored["results"].list.len().max() == 3
 
 
 # ---- rankers of interleaved lists ------------------------------------------------------------------
@@ -197,23 +156,6 @@ def test_a_few_teams_of_no_use_are_counted_and_many_stop_the_run(tmp_path, teams
     assert counts["teams", "read", ""] == 24
     assert counts["teams", "rejected", reason] == 1
     assert counts["interleaved", "kept", ""] == counts["teams", "kept", ""] == 23
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("teams", [None, [], [None] * 3, ["", None, ""], [""] * 4])
-def test_searches_that_name_no_ranker_are_in_no_interleaved_test(tmp_path, teams, engine):
-    counts = tiny.counted(tiny.write_log(tmp_path, searches=drafted(teams)), *engine)
-    assert counts["searches", "kept", ""] == 24
-    assert (
-        counts["interleaved", "kept", ""] == counts["teams", "kept", ""] == counts["teams", "read", ""] == 23
-    )
-
-
-def test_of_three_rankers_in_a_list_each_two_are_compared(tmp_path):
-    log = tiny.write_log(tmp_path, searches=drafted(["a", "b", "c"]))
-    assert tiny.counted(log)["interleaved", "kept", ""] == 24
-    pairs = pl.read_parquet(log.out / "interleaved.parquet").group_by("ranker_a", "ranker_b").len()
-    assert sorted(pairs.rows()) == [("a", "b", 24), ("a", "c", 1), ("b", "c", 1)]
 
 
 def test_numbers_are_names_of_rankers(tmp_path):
