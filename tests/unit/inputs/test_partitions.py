@@ -57,11 +57,7 @@ def test_a_folder_that_repeats_a_column_of_its_files_is_read(tmp_path):
         ("market=uk", {"market": ["us"]}, "says market “uk”, but the column market contains “us”"),
         ("page=2", {"page": [1]}, "says page “2”, but the column page contains “1”"),
         ("user_id=3", {}, "says user_id “3”, but the column user_id contains “2”"),
-        (
-            "market=uk",
-            {"market": pl.Series([None], dtype=pl.String)},
-            "says market “uk”, but the column market contains “null”",
-        ),
+        ("market=uk", {"market": NULL}, "says market “uk”, but the column market contains “null”"),
         (
             f"market={HIVE_NULL}",
             {"market": ["us"]},

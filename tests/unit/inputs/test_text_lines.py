@@ -105,9 +105,7 @@ def test_utf_16_is_named_with_the_command_that_helps(tmp_path, read, encoding):
 @pytest.mark.parametrize("read", [*READERS, read_table])
 def test_a_pipe_is_called_one(tmp_path, read):
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(
-        InputError, match=r"pipe\.csv is a pipe, which can be read only once; write it to a file"
-    ):
+    with pytest.raises(InputError, match=r"pipe\.csv is a pipe, which can be read only once"):
         read(tmp_path / "pipe.csv")
 
 
@@ -152,9 +150,7 @@ def test_an_archive_that_breaks_off_is_refused_in_one_line(tmp_path, read, packe
 
 def test_one_array_of_json_is_named_with_the_command_that_helps(tmp_path):
     (tmp_path / "x.json").write_text('[\n{"query": "q", "url": "a", "grade": 1}]')
-    with pytest.raises(
-        InputError, match=r"one JSON array, expected one object per line; convert it: jq -c '\.\[\]'"
-    ):
+    with pytest.raises(InputError, match=r"one JSON array, .* jq -c '\.\[\]'"):
         read_table(tmp_path / "x.json")
 
 

@@ -337,7 +337,7 @@ def test_import_and_evaluation_have_the_same_judgments(tmp_path, how):
 def test_a_grade_that_is_none_names_the_command_for_all(tmp_path):
     (tmp_path / "q").write_text("1 0 a 0.4\n1 0 b 1.5\n1 0 c -1\n")
     with pytest.raises(
-        InputError, match=r"import judgments \S+/q --layout qrels --grade-map 0\.4=0,1\.5=2,-1=none "
+        InputError, match=r"judgments \S+/q --layout qrels --grade-map 0\.4=0,1\.5=2,-1=none "
     ):
         read_qrels(tmp_path / "q")
 
@@ -394,11 +394,6 @@ def test_a_table_of_repeated_judgments_follows_the_rule_too(tmp_path):
     with pytest.raises(InputError, match=r"judged twice .* --conflicts max"):
         read_qrels(tmp_path / "q.csv")
     assert read_qrels(tmp_path / "q.csv", conflicts="max").rows() == [("1", "a", 3)]
-
-
-def test_a_run_may_be_a_table(tmp_path):
-    (tmp_path / "r.tsv").write_text("qid\tdocno\trank\n1\ta\t2\n1\tb\t1\n")
-    assert evaluated_run(tmp_path / "r.tsv") == [("1", "b"), ("1", "a")]
 
 
 def test_names_that_a_frame_has_as_floats_are_whole_numbers():

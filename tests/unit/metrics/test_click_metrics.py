@@ -66,20 +66,6 @@ def test_every_metric_equals_its_definition_in_fractions_down_to_position_62(pos
         assert value(name, positions) == pytest.approx(float(exact), rel=4e-15), name
 
 
-@given(POSITIONS)
-def test_the_reciprocal_ranks_are_in_order_and_below_uctr(positions):
-    assert value("MinRR", positions) <= value("MeanRR", positions)
-    assert value("MeanRR", positions) <= value("MaxRR", positions) <= value("UCTR", positions)
-    assert value("MinRR", positions) <= value("PLC", positions) <= value("UCTR", positions)
-
-
-@given(POSITIONS, st.integers(1, 62))
-def test_one_more_click_never_lowers_the_number_of_clicks_and_the_first_reciprocal_rank(positions, more):
-    for name in ("QCTR", "UCTR", "MaxRR"):
-        assert value(name, positions | {more}) >= value(name, positions)
-    assert value("MinRR", positions | {more}) <= value("MinRR", positions) or not positions
-
-
 @given(POSITIONS, POSITIONS)
 def test_search_success_means_that_a_clicked_result_is_good(clicked, good):
     success = search_success(np.array([mask_of(clicked)]), np.array([mask_of(good)]))[0]

@@ -147,10 +147,7 @@ REFUSED = [
     ("MeanGrade(gains='0 1 2 3 4')", "its parameters, each at most once, are: none"),
     ("ERR(gains='0 0.2 0.4 0.8')", r"gains has 4 values, but the scale 0\.\.4 has 5 grades"),
     ("NDCG(gains='0 1 2 3 4 5')", r"gains has 6 values, but the scale 0\.\.4 has 5 grades"),
-    (
-        "ERR(utilities='1 0.5 0.3 0.2 0.1')",
-        "utilities ends at position 5, but the metric is computed to position 10",
-    ),
+    ("ERR(utilities='1 0.5 0.3 0.2')", "ends at position 4, but the metric is computed to position 10"),
     ("ERR(utilities='1 0.5')@3", "utilities ends at position 2, but the metric is computed to position 3"),
     ("AP(rel=5)", r"no grade of the scale 0\.\.4 is relevant"),
 ]

@@ -18,23 +18,6 @@ LOG = IMPORTED / "yandex" / "clara" / "log.tsv"
 JUDGMENTS = IMPORTED / "yandex" / "clara" / "judgments.tsv"
 
 
-def test_an_existing_folder_is_never_overwritten(tmp_path):
-    kept = tmp_path / "out" / "kept"
-    kept.parent.mkdir()
-    kept.write_text("mine")
-    with pytest.raises(OutputError, match="exists already"):
-        import_yandex(LOG, out=tmp_path / "out")
-    assert [file.name for file in kept.parent.iterdir()] == ["kept"]
-    assert [folder.name for folder in tmp_path.iterdir()] == ["out"]
-
-
-def test_a_failed_import_takes_the_folders_that_it_made_away(tmp_path):
-    (tmp_path / "log.tsv").write_text("no log\n")
-    with pytest.raises(InputError):
-        import_yandex(tmp_path / "log.tsv", out=tmp_path / "a" / "b")
-    assert [path.name for path in tmp_path.iterdir()] == ["log.tsv"]
-
-
 def test_a_missing_log_is_an_input_error_that_names_it(tmp_path):
     with pytest.raises(InputError, match=r"nowhere\.tsv"):
         import_yandex(tmp_path / "nowhere.tsv", out=tmp_path / "out")

@@ -8,29 +8,21 @@ import pytest
 
 from clickassay.inputs.importers.base import Imported
 from clickassay.inputs.importers.pyclick import import_pyclick
-from clickassay.inputs.importers.trec_session import import_trec_session
 from clickassay.inputs.importers.yandex import import_yandex
+from support.logs import real_logs
+from support.logs.real_logs import CLARA, TREC
 from support.places import DATA
 
-CLARA = DATA / "clara2_naver"
-TREC = DATA / "trec_session_2012_2013"
 PYCLICK = DATA / "yandex_pyclick_sample"
-
-needs_clara = pytest.mark.skipif(not CLARA.exists(), reason="CLARA 2 is not next to the checkout")
-needs_pyclick = pytest.mark.skipif(
-    not PYCLICK.exists(), reason="PyClick's sample is not next to the checkout"
+needs_clara, needs_pyclick, needs_trec = (
+    pytest.mark.skipif(not folder.exists(), reason=f"{folder.name} is not next to the checkout")
+    for folder in (CLARA, PYCLICK, TREC)
 )
-needs_trec = pytest.mark.skipif(not TREC.exists(), reason="TREC Session Track is not next to the checkout")
 
 
 @pytest.fixture(scope="module")
 def clara(tmp_path_factory):
-    return import_yandex(
-        CLARA / "CLARA2SearchLog_beta",
-        judgments=CLARA / "CLARA2QueryUrlRelevance_beta",
-        query_map=CLARA / "derived_query_id_map.tsv",
-        out=tmp_path_factory.mktemp("clara") / "out",
-    )
+    return real_logs.clara(tmp_path_factory.mktemp("clara") / "out")
 
 
 @pytest.fixture(scope="module", params=["trainSample", "testSample"])
@@ -42,8 +34,7 @@ def sample(request, tmp_path_factory):
 @pytest.fixture(scope="module", params=[2012, 2013])
 def track(request, tmp_path_factory):
     year: int = request.param
-    out = tmp_path_factory.mktemp("trec") / "out"
-    imported = import_trec_session(TREC / f"sessiontrack{year}.xml", TREC / f"qrels{year}.txt", out=out)
+    imported = real_logs.track(year)(tmp_path_factory.mktemp("trec") / "out")
     return year, (TREC / f"sessiontrack{year}.xml").read_text(encoding="utf-8"), imported
 
 
@@ -52,20 +43,16 @@ def _table(imported: Imported, name: str) -> pl.DataFrame:
 
 
 @needs_clara
-def test_clara_has_the_searches_clicks_and_oddities_that_its_note_counts(clara):
-    counts = clara.counts
+def test_clara_has_the_searches_clicks_oddities_grades_and_days_that_its_note_counts(clara):
+    counts, times = clara.counts, _table(clara, "searches")["timestamp"]
     assert (counts["searches"], counts["clicks"]) == (31_564, 11_613)
     assert counts["clicks_elsewhere"] + counts["clicks_before_any_search"] == 720
     assert counts["searches_repeating_a_result"] == 90
     assert counts["judgments"] == 48_691
-    assert _table(clara, "searches").height == 31_564
-    assert _table(clara, "clicks").height == 11_613
-
-
-@needs_clara
-def test_clara_grades_are_the_ones_its_note_lists(clara):
+    assert (len(times), _table(clara, "clicks").height) == (31_564, 11_613)
     grades = Counter(_table(clara, "judgments")["grade"].to_list())
     assert grades == {0: 3, 1: 47, 2: 31_577, 3: 13_434, 4: 2_820, 5: 810}
+    assert ((times.max() - times.min()).days, times.min().year) == (82, 2000)
 
 
 @needs_clara
@@ -78,13 +65,6 @@ def test_clara_is_judged_only_through_the_query_map(clara, tmp_path):
     share = unmapped.counts["results_shown_judged"] / unmapped.counts["results_shown"]
     assert round(100 * share, 1) == 1.0
     assert any("--query-map" in note for note in unmapped.notes)
-
-
-@needs_clara
-def test_clara_spans_the_82_days_that_its_note_reads_from_the_times(clara):
-    times = _table(clara, "searches")["timestamp"]
-    assert (times.max() - times.min()).days == 82
-    assert times.min().year == 2000
 
 
 @pytest.mark.slow
@@ -120,9 +100,7 @@ def test_a_query_of_the_track_has_every_graded_document_of_its_topic_and_no_othe
 
 @needs_trec
 def test_grades_of_2012_rise_with_the_labels_in_the_order_of_the_track(tmp_path):
-    imported = import_trec_session(
-        TREC / "sessiontrack2012.xml", TREC / "qrels2012.txt", out=tmp_path / "out"
-    )
+    imported = real_logs.track(2012)(tmp_path / "out")
     # The query is of topic 1.
     labels = Counter(
         line.split()[3] for line in (TREC / "qrels2012.txt").read_text().splitlines() if line.startswith("1 ")

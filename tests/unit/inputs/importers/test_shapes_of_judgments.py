@@ -27,45 +27,31 @@ LIST = {
         {"query": "usb hub", "ratings": [{"docId": "p1", "rating": "3"}, {"docId": 2, "rating": 0}]}
     ]
 }
-RRE = {
-    "id_field": "id",
-    "topics": [
-        {
-            "query_groups": [
-                {
-                    "queries": [
-                        {"template": "q.json", "placeholders": {"$query": "bass"}},
-                        {"template": "q.json", "placeholders": {"$query": "Bass guitar", "$lang": "en"}},
-                    ],
-                    "relevant_documents": {"1": {"gain": 3}, "2": {"gain": 1}},
-                }
-            ]
-        }
-    ],
-}
-RRE_BY_GRADE = {
-    "query_placeholder": "$q",
-    "query_groups": [
-        {
-            "queries": [{"placeholders": {"$q": "bass", "$v": "[0.1]"}}],
-            "relevant_documents": {"3": ["a"], "0": ["b", "c"]},
-        }
-    ],
-}
+
+
+def group(relevant, *placeholders):
+    """Return queries of Rated Ranking Evaluator, and their judged documents."""
+    queries = [{"template": "q.json", "placeholders": one} for one in placeholders]
+    return {"queries": queries, "relevant_documents": relevant}
+
+
+def request(name, ratings, **how):
+    """Return a request of rank_eval."""
+    rated = [{"_index": "i", "_id": document, "rating": grade} for document, grade in ratings.items()]
+    return {"id": name, **how, "ratings": rated}
+
+
+SPOKEN = {"$query": "bass"}, {"$query": "Bass guitar", "$lang": "en"}
+RRE = {"id_field": "id", "topics": [{"query_groups": [group({"1": {"gain": 3}, "2": {"gain": 1}}, *SPOKEN)]}]}
+BY_GRADE = group({"3": ["a"], "0": ["b", "c"]}, {"$q": "bass", "$v": "[0.1]"})
+RRE_BY_GRADE = {"query_placeholder": "$q", "query_groups": [BY_GRADE]}
+MATCH = {"bool": {"must": [{"match": {"text": {"query": "amsterdam"}}}]}}
+BERLIN = {"template_id": "t", "params": {"query_string": "berlin", "field": "text"}}
 RANK_EVAL = {
     "requests": [
-        {
-            "id": "amsterdam_query",
-            "request": {"query": {"bool": {"must": [{"match": {"text": {"query": "amsterdam"}}}]}}},
-            "ratings": [{"_index": "i", "_id": "d1", "rating": 0}, {"_index": "i", "_id": "d2", "rating": 3}],
-        },
-        {
-            "id": "berlin_query",
-            "template_id": "t",
-            "params": {"query_string": "berlin", "field": "text"},
-            "ratings": [{"_index": "i", "_id": "d1", "rating": 1}],
-        },
-        {"id": "all", "request": {"query": {"match_all": {}}}, "ratings": [{"_id": "d1", "rating": 2}]},
+        request("amsterdam_query", {"d1": 0, "d2": 3}, request={"query": MATCH}),
+        request("berlin_query", {"d1": 1}, **BERLIN),
+        request("all", {"d1": 2}, request={"query": {"match_all": {}}}),
     ]
 }
 LAMP = [("lamp", "p1", 3), ("lamp", "p2", 0)]
@@ -365,9 +351,7 @@ def test_of_two_columns_that_may_be_the_grade_one_is_chosen_by_the_user(tmp_path
         import_judgments([file], out=tmp_path / name, read_options=ReadOptions(names={"grade": name}))
         made = pl.read_parquet(tmp_path / name / "judgments.parquet").sort("url")
         assert made["grade"].to_list() == grades
-    with pytest.raises(
-        InputError, match=r"no column labl \(--column\); it has: query, docid, relevance, label"
-    ):
+    with pytest.raises(InputError, match=r"no column labl \(--column\); it has: query, docid, rel"):
         import_judgments([file], out=tmp_path / "none", read_options=ReadOptions(names={"grade": "labl"}))
 
 

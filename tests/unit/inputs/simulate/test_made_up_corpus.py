@@ -1,7 +1,5 @@
 """Corpora of any allowed size: enough words, distinct texts in few draws, URLs and judgments in parts."""
 
-from math import log, sqrt
-
 import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
@@ -34,60 +32,24 @@ class CountedDraws(np.random.Generator):
         return super().integers(*args, **kwargs)
 
 
-@pytest.fixture(scope="module")
-def million():
-    """Words, lengths and texts of the largest corpus, and the draws that the texts took."""
+@pytest.mark.thorough
+def test_a_million_queries_have_distinct_texts_of_the_lengths_asked_for_and_distinct_words():
     rng = CountedDraws(np.random.PCG64(7))
     counts = [round(share * MOST_QUERIES) for share in WORD_SHARES]
     lengths = rng.permutation(np.repeat(np.arange(1, 6), counts))
     words = make_words(MOST_QUERIES // 4, rng)
     words += longer_words(words, lengths, rng)
-    before = rng.draws
-    return words, lengths, query_texts(words, lengths, rng), rng.draws - before
-
-
-@pytest.mark.thorough
-def test_a_million_queries_have_distinct_texts_of_the_lengths_asked_for(million):
-    _, lengths, texts, _ = million
+    texts = query_texts(words, lengths, rng)
     assert len(set(texts)) == len(texts) == 1_000_000
     assert [text.count(" ") + 1 for text in texts] == lengths.tolist()
-
-
-@pytest.mark.thorough
-def test_a_million_queries_have_distinct_words(million):
-    words = million[0]
     assert len(set(words)) == len(words) == 250_000
     assert {len(word) for word in words} == {6, 8}
-
-
-@pytest.mark.thorough
-def test_the_texts_of_a_million_queries_take_as_many_draws_as_coupons_do(million):
-    # To collect n of N words takes N (H_N - H_(N-n)) draws, of which n are not made one by one.
-    collected, words = 200_000, 250_000
-    share_left = 1 - collected / words
-    mean = -words * log(share_left) - collected
-    variance = words * (1 / share_left + log(share_left) - 1)
-    assert abs(million[3] - mean) < 5 * sqrt(variance)
 
 
 def test_words_of_three_syllables_end_at_half_of_what_there_is():
     words = make_words(1_000_000, np.random.default_rng(1))
     assert len(set(words)) == len(words) == ALL_SHORT
     assert {len(word) for word in words} == {6}
-
-
-@pytest.mark.parametrize(("alone", "longer"), [(0, 0), (ALL_SHORT, 0), (ALL_SHORT + 1, 20_798)])
-def test_longer_words_come_only_when_one_word_queries_outnumber_the_short(alone, longer):
-    # 1.25 * 83,188 = 103,985 = 83,187 + 20,798.
-    short = make_words(ALL_SHORT, np.random.default_rng(1))
-    lengths = np.repeat([1, 2], [alone, 1000])
-    assert len(longer_words(short, lengths, np.random.default_rng(2))) == longer
-
-
-def test_chance_is_left_alone_when_the_short_words_suffice():
-    used, unused = np.random.default_rng(3), np.random.default_rng(3)
-    longer_words(["bababa", "dedede"], np.array([1, 2, 1]), used)
-    assert used.random() == unused.random()
 
 
 def test_urls_put_together_in_parts_are_those_of_a_plain_loop():

@@ -96,10 +96,7 @@ def test_two_files_of_the_highest_version_are_refused(tmp_path):
     folder = iceberg(tmp_path / "t")
     newest = max((folder / "metadata").glob("*.metadata.json"))
     newest.with_name(newest.name[:6] + "other.metadata.json").write_bytes(newest.read_bytes())
-    with (
-        scratch(),
-        pytest.raises(InputError, match=r"2 files of version .* only its catalogue knows which is current"),
-    ):
+    with scratch(), pytest.raises(InputError, match=r"2 files of version .* only its catalogue"):
         staged("searches", folder, {})
 
 

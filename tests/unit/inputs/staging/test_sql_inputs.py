@@ -103,7 +103,7 @@ def test_a_folder_that_sql_names_is_refused_with_the_files_to_name(here):
     tiny.judgments().write_parquet(here / "log.parquet" / "part.parquet")
     for text in ("FROM 'log.parquet'", "FROM read_parquet('log.parquet')"):
         with pytest.raises(
-            InputError, match=r"the folder log\.parquet; name its files, such as 'log\.parquet/\*"
+            InputError, match=r"folder log\.parquet; name its files, such as 'log\.parquet/\*"
         ):
             rows_of(InputSql(text))
     assert rows_of(InputSql("FROM 'log.parquet/*.parquet'")).equals(tiny.judgments())
@@ -242,8 +242,5 @@ def test_lists_that_stay_in_memory_are_those_that_are_written():
 
 def test_a_value_that_fails_after_others_were_read_is_said():
     text = LISTS.replace("'q' AS", "CASE n WHEN 150_000 THEN error('odd') ELSE 'q' END AS")
-    with (
-        scratch(),
-        pytest.raises(InputError, match=r"cannot be run: .*odd; correct it, and test it in DuckDB"),
-    ):
+    with scratch(), pytest.raises(InputError, match=r"cannot be run: .*odd; correct it"):
         selected("searches", InputSql(text), lists_in="docs")
