@@ -1,7 +1,5 @@
 """A log whose columns have other names gives the bytes of one with ours, in every format, on every engine."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -28,21 +26,18 @@ FIRST = 3000
 """Searches of the sample that are taken."""
 
 
-def tables(*, records):
-    """A part of the sample under names of its own; with records, or flat for formats that have none."""
+def tables():
+    """A part of the sample as records under names of its own."""
     searches = pl.read_parquet(SAMPLE["searches"]).head(FIRST)
     clicks = pl.read_parquet(SAMPLE["clicks"]).join(searches, on="search_id", how="semi")
-    named = searches.rename({"search_id": "request_id", "timestamp": "ts", "query": "q"})
-    if records:
-        product = pl.struct(product=pl.struct(pl.element().alias("id"), pl.lit(1).alias("price")))
-        named = named.with_columns(
-            user=pl.struct(pl.col("user_id").alias("id"), name=pl.lit("x")),
-            items=pl.col("results").list.eval(product),
-        ).drop("user_id", "results")
-    # columns of our names that mean something else: times of loading
-    named = named.with_columns(timestamp=pl.lit(0))
+    product = pl.struct(product=pl.struct(pl.element().alias("id"), pl.lit(1).alias("price")))
+    named = searches.rename({"search_id": "request_id", "timestamp": "ts", "query": "q"}).with_columns(
+        user=pl.struct(pl.col("user_id").alias("id"), name=pl.lit("x")),
+        items=pl.col("results").list.eval(product),
+    )
     return {
-        "searches": named,
+        # a column of our name that means something else: times of loading
+        "searches": named.drop("user_id", "results").with_columns(timestamp=pl.lit(0)),
         "clicks": clicks.rename({"search_id": "request_id", "timestamp": "ts", "url": "product"}),
         "judgments": pl.read_parquet(SAMPLE["judgments"]).rename(
             {"query": "q", "url": "product", "grade": "label"}
@@ -65,16 +60,14 @@ def plain(tmp_path_factory):
 def renamed(tmp_path_factory):
     """The tables under names of their own, as Parquet."""
     folder = tmp_path_factory.mktemp("renamed")
-    for name, frame in tables(records=True).items():
+    for name, frame in tables().items():
         frame.write_parquet(folder / f"{name}.parquet", row_group_size=500)
     return folder
 
 
-def pattern_table(folder, ending="parquet", **settings):
-    given = load_settings(**settings)
-    return log_to_patterns(
-        Sources(str(folder / f"searches.{ending}"), str(folder / f"clicks.{ending}")), given
-    )
+def pattern_table(folder, **settings):
+    files = (str(folder / f"{name}.parquet") for name in ("searches", "clicks"))
+    return log_to_patterns(Sources(*files), load_settings(**settings))
 
 
 def same(one, other):
@@ -92,35 +85,17 @@ def test_a_log_of_records_under_other_names_gives_the_same_table(plain, renamed,
     assert same(pattern_table(renamed, engine=engine, batch=batch, column=COLUMNS), expected)
 
 
-def test_json_lines_of_records_give_the_same_table(plain, tmp_path):
-    for name, frame in tables(records=True).items():
-        times = frame.with_columns(pl.col("ts").dt.timestamp("ms")) if "ts" in frame.columns else frame
-        times.write_ndjson(tmp_path / f"{name}.ndjson")
-    assert same(pattern_table(tmp_path, "ndjson", column=COLUMNS), pattern_table(plain))
-
-
-def test_csv_under_other_names_gives_the_same_table(plain, tmp_path):
-    flat = tables(records=False)
-    lists = flat["searches"].with_columns(
-        pl.col("results").map_elements(lambda urls: json.dumps(list(urls)), return_dtype=pl.String)
-    )
-    for name, frame in {**flat, "searches": lists}.items():
-        times = frame.with_columns(pl.col("ts").dt.timestamp("ms")) if "ts" in frame.columns else frame
-        times.write_csv(tmp_path / f"{name}.csv")
-    columns = [one for one in COLUMNS if "user.id" not in one and "items" not in one]
-    assert same(pattern_table(tmp_path, "csv", column=columns), pattern_table(plain))
-
-
 def test_a_whole_run_reads_judgments_under_other_names_too(plain, renamed):
     settings = {"click_models": ["NONE"], "iterations": 2, "depth": [5], "clock": "2026-06-01"}
-    graded = {plain: SAMPLE["judgments"], renamed: str(renamed / "judgments.parquet")}
     found = []
-    for folder, columns in ((plain, ()), (renamed, COLUMNS)):
-        given = load_settings(**settings, column=columns)
-        table = log_to_patterns(
-            Sources(str(folder / "searches.parquet"), str(folder / "clicks.parquet")), given
+    for folder, columns, graded in (
+        (plain, (), SAMPLE["judgments"]),
+        (renamed, COLUMNS, str(renamed / "judgments.parquet")),
+    ):
+        given = {**settings, "column": columns}
+        found.append(
+            analyse(pattern_table(folder, **given), Sources(judgments=graded), load_settings(**given))
         )
-        found.append(analyse(table, Sources(judgments=graded[folder]), given))
     ours, other = found
     for name in ("correlations", "within", "configurations", "health", "next_judgments"):
         assert other[name].equals(ours[name]), name

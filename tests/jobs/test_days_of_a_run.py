@@ -1,7 +1,6 @@
 """When lists were shown: from the pattern table to the samples of a run, in memory and from its folder."""
 
 import shutil
-from datetime import date
 
 import numpy as np
 import polars as pl
@@ -9,10 +8,9 @@ import pytest
 
 from clickassay.core.errors import ReportError
 from clickassay.core.progress import silent
-from clickassay.core.records import NO_DAY, Shown
 from clickassay.correlation.within import users
 from clickassay.correlation.within.groups import query_groups
-from clickassay.findings.arrays import configurations_of, graded_sample
+from clickassay.findings.arrays import graded_sample
 from clickassay.findings.run import open_run
 from clickassay.jobs.analyse import analyse
 from clickassay.jobs.inputs import Sources
@@ -33,22 +31,6 @@ def folder(tmp_path_factory):
 def rows_of(shown):
     columns = (shown.rows.tolist(), shown.days.tolist(), shown.sessions.tolist())
     return list(zip(*columns, strict=True))
-
-
-def test_samples_of_a_run_have_the_days_of_its_table_in_the_order_of_their_lists(folder):
-    run = open_run(folder)
-    days = {
-        (name, day.toordinal() - date(1970, 1, 1).toordinal()): sessions
-        for name, day, sessions in run.tables["shown"].iter_rows()
-    }
-    for key in run.samples:
-        place = {name: i for i, name in enumerate(configurations_of(run, key)["configuration_id"])}
-        own = sorted((place[name], day, count) for (name, day), count in days.items() if name in place)
-        sample = graded_sample(run, key).sample
-        assert rows_of(sample.shown) == own
-        assert np.bincount(sample.shown.rows, sample.shown.sessions).tolist() == sample.sessions.tolist()
-        one = sample.narrowed(sample.click_names[:1], sample.editorial_names[:1])
-        assert one.shown is sample.shown
 
 
 def test_samples_that_are_measured_have_the_same_days_as_those_read_from_the_run(folder):
@@ -90,12 +72,3 @@ def test_what_users_move_does_not_depend_on_how_many_units_are_summed_at_once(fo
         whole, one = (moved[name] for moved in found)
         assert one.by_fold == pytest.approx(whole.by_fold, abs=1e-12, nan_ok=True)
         assert one.by_chance == pytest.approx(whole.by_chance, abs=1e-12, nan_ok=True)
-
-
-def test_days_of_some_lists_are_numbered_anew():
-    frame = pl.DataFrame({"day": [20_001, None, 20_000, 20_000, 20_000], "sessions": [5, 4, 3, 2, 1]})
-    frame = frame.with_columns(pl.col("day").cast(pl.Int32).cast(pl.Date))
-    shown = Shown.of(np.array([2, 2, 2, -1, 0]), frame)
-    assert rows_of(shown) == [(0, 20_000, 1), (2, NO_DAY, 4), (2, 20_000, 3), (2, 20_001, 5)]
-    assert rows_of(shown.of_rows(np.array([1, 2]))) == [(1, NO_DAY, 4), (1, 20_000, 3), (1, 20_001, 5)]
-    assert rows_of(shown.of_rows(np.array([1, 3]))) == []

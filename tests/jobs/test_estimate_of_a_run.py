@@ -12,7 +12,7 @@ from clickassay.core.settings import load_settings
 from clickassay.jobs.inputs import Sources
 from clickassay.jobs.stores import grow_store, plan_store, plan_table
 from clickassay.logs import batches as log_batches
-from clickassay.logs.batches import FilesToRead, RunPlan, Window, free_bytes, order_warning, size
+from clickassay.logs.batches import FilesToRead, RunPlan, Window, order_warning, size
 from clickassay.logs.chunks import FileChunk
 from clickassay.patterns.store import PatternStore
 from support.logs import tiny
@@ -62,15 +62,6 @@ def test_the_files_and_rows_of_a_plan_are_those_that_the_run_reads(days, tmp_pat
     sizes = [sum(file.stat().st_size for file in folder.iterdir()) for folder in days]
     assert [plan.searches.bytes, plan.clicks.bytes] == sizes
     assert (plan.searches.files, plan.clicks.files) == (DAYS, DAYS)
-
-
-def test_the_batches_of_a_plan_are_those_that_the_store_gets(days, tmp_path):
-    plan = plan_store(Sources(*map(str, days)), tmp_path / "store", SETTINGS)
-    grown = grow_store(Sources(*map(str, days)), tmp_path / "store", SETTINGS)
-    store = PatternStore(tmp_path / "store")
-    assert len(plan.windows) == grown.batches == len(store.batches()) == DAYS
-    assert plan.first_batch == store.batches()[0].number
-    assert plan.largest == (SEARCHES_A_DAY, DAYS)  # the last day has as many searches and most clicks
 
 
 def test_only_files_that_the_store_lacks_are_planned(days, tmp_path):
@@ -146,10 +137,6 @@ def change(days, store):
     pl.read_parquet(days[1] / "3.parquet").head(2).write_parquet(days[1] / "3.parquet")
 
 
-def be_of_another_depth(days, store):
-    tiny.said_by(*command(days, "--store", store, "--depth", "7"))
-
-
 def hold_other_files(days, store):
     store.mkdir()
     (store / "letter.txt").write_text("dear")
@@ -166,7 +153,6 @@ def be_cut_short(days, store):
         (lack_a_column, "query"),
         (come_late, "comes too late"),
         (change, "has changed"),
-        (be_of_another_depth, "was made with stored_depth"),
         (hold_other_files, "contains other files"),
         (be_cut_short, "cannot read"),
     ],
@@ -221,18 +207,6 @@ def test_time_memory_and_disk_follow_from_the_rows(tmp_path, monkeypatch):
     )
     assert lines["disk"].startswith("about 1.0 GB (50 bytes a search")
     assert lines["disk"].endswith("1.0 GB free: too little")
-
-
-def test_the_disk_is_that_of_the_nearest_folder_above(tmp_path):
-    assert free_bytes(tmp_path / "a" / "b") == pytest.approx(shutil.disk_usage(tmp_path).free, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"),
-    [(999, "999 bytes"), (1500, "2 kB"), (60_000_000, "60 MB"), (4.6e9, "4.6 GB"), (1.2e12, "1,200.0 GB")],
-)
-def test_bytes_are_shown_in_the_unit_that_suits(number, shown):
-    assert size(number) == shown
 
 
 def test_pieces_that_overlap_are_told_with_what_they_need_and_what_order_would_need():

@@ -57,17 +57,6 @@ def test_tables_are_those_of_the_command_to_the_byte(log, frames, tmp_path, engi
         assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "command" / name).read_bytes(), name
 
 
-def test_impressions_sql_and_paths_are_ways_in_too(run, log, frames):
-    places = pl.int_ranges(1, pl.col("results").list.len() + 1).alias("position")
-    shown = frames["searches"].with_columns(places).explode("results", "position").rename({"results": "url"})
-    clicks = frames["clicks"].rename({"timestamp": "clicked_at"})
-    shown = shown.join(clicks, on=["search_id", "url"], how="left")
-    sql = ca.InputSql(f"FROM '{log.judgments}'")
-    again = ca.run(shown, judgments=sql, **QUICK)
-    assert again.correlations.equals(run.correlations)
-    assert again.query("SELECT * FROM funnel WHERE source = 'impressions'").height > 0
-
-
 def test_every_setting_is_a_keyword_and_every_table_an_attribute(run):
     assert set(SettingsGiven.__annotations__) == set(Settings.model_fields)
     for table in RUN_TABLES:

@@ -14,13 +14,11 @@ from clickassay.click_models.position_bias import PositionBias
 from clickassay.core.errors import ClickModelError, SettingsError
 from clickassay.jobs import strata
 from clickassay.judgments.ips import Biases, position_biases
+from support.logs import tiny
 from support.logs.position_world import position_world
 
 THETA = (1, 0.6, 0.4, 0.3, 0.25)
-QUICK = {
-    "depth": [5], "click_models": "none", "iterations": 50, "progress": False,
-    "health_limit": ["busy_user=off"], "max_grade": 4, "click_metric": ("MeanRR", "IPS"),
-}  # fmt: skip
+QUICK = {**tiny.PYTHON, "depth": [5], "iterations": 50, "max_grade": 4, "click_metric": ("MeanRR", "IPS")}
 ENDS = ["ci_low", "ci_high", "simultaneous_low", "simultaneous_high"]
 
 
@@ -36,20 +34,16 @@ def overall(run, click="IPS"):
     return run.correlations.filter(click_metric=click, split="all")
 
 
-@pytest.mark.parametrize(
-    ("sessions", "error"), [(60_000, 0.1), pytest.param(2_000_000, 0.02, marks=pytest.mark.thorough)]
-)
-def test_ips_does_not_depend_on_where_results_stand(sessions, error):
-    world = position_world(sessions, seed=1, theta=THETA, same_results=True, queries=40)
+def test_ips_does_not_depend_on_where_results_stand():
+    world = position_world(300_000, seed=1, theta=THETA, same_results=True, queries=40)
     lists = run_of(world).configurations.select("query", "IPS", "QCTR", "n_sessions")
     attraction = {f"q{query}": one.sum() for query, one in zip(world.query, world.attraction, strict=True)}
     planted = lists["query"].replace_strict(attraction)
     by_query = lists.with_columns(planted=planted, weighted=pl.col("IPS") * pl.col("n_sessions"))
-    assert np.average(lists["IPS"] - planted, weights=lists["n_sessions"]) == pytest.approx(0, abs=error)
+    assert np.average(lists["IPS"] - planted, weights=lists["n_sessions"]) == pytest.approx(0, abs=0.05)
     spread = by_query.group_by("query").agg(pl.col("IPS").std().alias("IPS"), pl.col("QCTR").std())
-    if sessions > 10**6:
-        assert spread["IPS"].mean() < 0.06
-        assert spread["QCTR"].mean() > 0.1  # clicks do depend on it
+    assert spread["IPS"].mean() < 0.08
+    assert spread["QCTR"].mean() > 0.1  # clicks do depend on it
 
 
 def cascade():
@@ -64,11 +58,8 @@ def test_it_has_no_value_where_users_stop_at_what_they_found(tmp_path):
     assert run.configurations["IPS"].null_count() == run.configurations.height
     told = "examination does not depend on the position alone: "
     assert overall(run)["reason"].str.starts_with(told).all()
-    assert (
-        run.position_bias.filter(position=5)["reason"]
-        .str.contains("predicts clicks on unseen rankings")
-        .all()
-    )
+    reasons = run.position_bias.filter(position=5)["reason"]
+    assert reasons.str.contains("predicts clicks on unseen rankings").all()
     assert f"IPS has no value: {told}" in page_of(run, tmp_path)
     with pytest.MonkeyPatch.context() as patch:  # what it would say
         patch.setattr(strata, "position_premise", lambda _: None)

@@ -1,5 +1,7 @@
 """Judgments that clicks make: against plain loops, in planted worlds, and read back by the importer."""
 
+import shutil
+
 import numpy as np
 import polars as pl
 import pytest
@@ -156,41 +158,27 @@ def test_what_cannot_be_is_refused():
         files_for(two, "quepid")
 
 
-@pytest.mark.parametrize("form", list(FORMATS))
-def test_every_format_is_read_back_by_the_importer(form, tmp_path):
-    lists, _ = world(7, queries=6)
-    found = judgments_from_clicks(lists, "PBM", pseudo_count=1.0).with_columns(
+@pytest.mark.parametrize("form", [*FORMATS, "table"])
+@pytest.mark.parametrize("model", ["PBM", COEC])
+def test_every_format_is_read_back_by_import_and_read_by_judges(form, model, tmp_path):
+    lists, _ = world(7, queries=8)
+    found = judgments_from_clicks(lists, model, pseudo_count=1.0).with_columns(
         query=pl.col("query").str.replace("q", 'shoes "red" '), url=pl.col("url").str.replace("/", "-")
     )
-    written = files_for(found, form)
+    found.write_parquet(tmp_path / "click_judgments.parquet")
+    written = {} if form == "table" else files_for(found, form)
     for name, text in written.items():
         (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
+    file = tmp_path / next(iter(written), "click_judgments.parquet")
     topics = tmp_path / "topics.tsv"
     options = RatingOptions(query_map=topics) if form == "qrels" else RatingOptions()
-    import_judgments([tmp_path / next(iter(written))], out=tmp_path / "read", rating_options=options)
+    import_judgments([file], out=tmp_path / "read", rating_options=options)
     read = pl.read_parquet(tmp_path / "read" / "judgments.parquet").select("query", "url", "grade")
     wanted = found.select("query", "url", pl.col("grade").cast(read.schema["grade"]))
     assert sorted(read.rows()) == sorted(wanted.rows())
-
-
-@pytest.mark.parametrize("form", [*FORMATS, "table"])
-@pytest.mark.parametrize("model", ["PBM", COEC])
-def test_every_format_is_read_by_judges_and_import(form, model, tmp_path):
-    lists, _ = world(7, queries=8)
-    found = judgments_from_clicks(lists, model, pseudo_count=1.0)
-    if form == "table":
-        file = tmp_path / "click_judgments.parquet"
-        found.write_parquet(file)
-    else:
-        for name, text in files_for(found, form).items():
-            (tmp_path / name).write_text(text, encoding="utf-8", newline="\n")
-        file = tmp_path / next(iter(files_for(found, form)))
-    imported = import_judgments([file], out=tmp_path / "read")
-    assert imported.counts["judgments"] == found.height
-    read = pl.read_parquet(tmp_path / "read" / "judgments.parquet")
-    assert sorted(read["grade"]) == sorted(found["grade"])
     read.write_csv(tmp_path / "again.csv")
-    told = ca.judges([file, tmp_path / "again.csv"])
+    again = shutil.copy(file, tmp_path / "again.txt") if form == "qrels" else tmp_path / "again.csv"
+    told = ca.judges([file, again])
     assert told.agreement.filter(measure="equal")["value"].item() == 1
 
 
@@ -314,31 +302,28 @@ def test_clicks_that_know_no_grades_agree_with_grades_of_their_own_users_only(tm
     wrong = circular.correlations.filter(**cell).row(0, named=True)
     assert wrong["ci_low"] > 0.1
     page = (ROOT / "docs/reference/click-models.md").read_text(encoding="utf-8")
-    assert (
-        f"its DCG has {wrong['correlation']:.2f} with UCTR, from other users {honest['correlation']:.2f}"
-        in page
-    )
+    found = (f"{one['correlation']:.2f}" for one in (wrong, honest))
+    assert "its DCG has {} with UCTR, from other users {}".format(*found) in page
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("model", "says"),
     [
-        ({"click_judge": "COEC"}, "COEC has no scale of grades"),
-        ({"click_judge": "RCTR"}, "does not estimate the relevance of a result"),
-        ({"click_judge": "DBM"}, "unknown click model 'DBM'"),
-        ({"click_judge": "DBN", "folds": 1}, "users of one half only"),
+        ("COEC", "COEC has no scale of grades"),
+        ("RCTR", "does not estimate the relevance of a result"),
+        ("DBM", "unknown click model 'DBM'"),
+        ("", "a click model has an empty name"),
     ],
 )
-def test_what_can_be_no_judge_is_refused(log, settings, says):
-    with pytest.raises(ClickassayError, match=says):
-        ca.run(log.searches, log.clicks, log.judgments, **QUICK, **settings)
-
-
-@pytest.mark.parametrize("model", ["COEC", "RCTR", "DBM", ""])
-def test_a_name_is_refused_before_a_log_is_read(model, tmp_path):
+def test_what_can_be_no_judge_is_refused_before_a_log_is_read(model, says, tmp_path):
     """Else an hour of reading would come first."""
-    with pytest.raises(ClickassayError, match=r"COEC|RCTR|DBM|is empty"):
+    with pytest.raises(ClickassayError, match=says):
         ca.run(tmp_path / "none", tmp_path / "none", tmp_path / "none", **QUICK, click_judge=model)
+
+
+def test_without_a_second_half_of_users_there_is_no_judge(log):
+    with pytest.raises(ClickassayError, match="users of one half only"):
+        ca.run(log.searches, log.clicks, log.judgments, **QUICK, click_judge="DBN", folds=1)
 
 
 def test_of_a_market_of_its_own_it_is_a_judge_of_that_market(log):

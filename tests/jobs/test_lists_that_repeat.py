@@ -87,16 +87,3 @@ def test_a_page_is_not_taken_for_another_one_that_its_fragment_names(other, form
     shown = [f"https://www.a.example/{other.replace('2', '1')}", "http://b.example"]
     alike = alike_in_list(f"http://a.example{other}", shown)
     assert (alike is None) if form is None else (alike[0] == shown[0] and form in alike[1])
-
-
-@pytest.mark.parametrize("misplaced", [0, 3])
-def test_positions_of_other_results_than_the_urls_are_counted(tmp_path, misplaced):
-    shown = dict(tiny.searches().select("search_id", "results").iter_rows())
-    clicks = tiny.clicks()
-    places = [shown[row["search_id"]].index(row["url"]) + 1 for row in clicks.to_dicts()]
-    wrong = [place % 3 + 1 for place in places[:misplaced]]
-    with_places = clicks.with_columns(position=pl.Series(wrong + places[misplaced:]))
-    found = tables_of(tmp_path / "log", tiny.searches(), clicks=with_places)
-    plain = tables_of(tmp_path / "plain", tiny.searches())
-    assert found["funnel"].filter(source="positions")["rows"].to_list() == ([misplaced] if misplaced else [])
-    assert_frame_equal(found["patterns"], plain["patterns"])

@@ -114,8 +114,10 @@ def effective(frames, cell):
 
 
 def test_rows_are_in_the_form_of_the_contract_and_worth_less_and_less(log):
-    found = analysed(log, pl.read_parquet(log[1] / "some.parquet"))["next_judgments"]
+    tables = analysed(log, pl.read_parquet(log[1] / "some.parquet"))
+    found = tables["next_judgments"]
     assert found.equals(NEXT_JUDGMENTS.canonical(found))
+    assert set(found["query"]) <= set(tables["queries"]["query"])
     of_coverage = found.filter(goal="coverage").with_columns(ratio=pl.col("sessions") / pl.col("labels"))
     for _, part in of_coverage.group_by("market", "depth"):
         assert part.sort("rank")["ratio"].is_sorted(descending=True)

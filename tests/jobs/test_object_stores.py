@@ -61,23 +61,6 @@ def refusal(url):
     return line
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        f"s3://{BUCKET}/searches/day=1/a.parquet",
-        f"s3a://{BUCKET}/searches/day=1/a.parquet",
-        f"s3://{BUCKET}/searches/day=1",
-        f"s3://{BUCKET}/searches/*/a.parquet",
-        f"s3://{BUCKET}/sea*/day=1/*.parquet",
-    ],
-)
-def test_an_object_a_prefix_and_a_glob_are_read_like_files(store, url):
-    store.put("searches/day=1/a.parquet", parquet(tiny.searches()))
-    store.put("searches/day=1/_SUCCESS", b"")
-    store.put("searches/day=1/notes.txt", b"nothing")
-    assert rows_of("searches", url)["search_id"].to_list() == tiny.searches()["search_id"].to_list()
-
-
 def test_folders_spell_out_columns_as_they_do_here(store):
     log = tiny.searches().drop("market", strict=False)
     for market in ("uk", "de"):

@@ -78,11 +78,6 @@ def test_models_that_know_no_satisfaction_are_asked_where_there_is_no_other(log)
     assert grades["attraction"].equals(grades["relevance"].rename("attraction"))
 
 
-def test_no_model_is_fitted_when_none_is_asked_for(log):
-    quiet = analysed(log, click_models=("none",))
-    assert [quiet[name].height for name in TABLES] == [0, 0, 0]
-
-
 def test_where_lists_are_many_whole_queries_are_drawn_by_the_seed(log, found, monkeypatch):
     monkeypatch.setattr(run_models, "MOST_LISTS", 60)
     some = [analysed(log, seed=seed)["click_models"].filter(market="north", depth=5) for seed in (1, 1, 2)]

@@ -51,17 +51,9 @@ def test_diff_takes_it_by_name(run):
     assert {row["editorial_metric"] for row in found if row["family"] != "means of click metrics"} == {NAME}
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("ERR(gains='0 0.4 0.2 0.3 1')", "non-decreasing"),
-        ("DCG(gains='0 1 2')", "gains has 3 values, but the scale 0..4 has 5 grades"),
-        ("ERR(utilities='1 0.5')", "utilities ends at position 2, but the metric is computed to position 3"),
-        ("ERR(gamma=0.5,utilities='1 1 1')", "utilities and gamma exclude each other"),
-    ],
-)
-def test_values_that_do_not_fit_end_the_command_before_the_log_is_read(tmp_path, name, message):
+def test_values_that_do_not_fit_end_the_command_before_the_log_is_read(tmp_path):
     log = tiny.write_log(tmp_path)
     (tmp_path / "searches.parquet").write_bytes(b"PAR1 is not enough")
-    assert message in tiny.refusal(*log.options(), "--metric", name)
+    message = "utilities ends at position 2, but the metric is computed to position 3"
+    assert message in tiny.refusal(*log.options(), "--metric", "ERR(utilities='1 0.5')")
     assert not log.out.exists()

@@ -11,15 +11,10 @@ from typer.testing import CliRunner
 import clickassay as ca
 from clickassay.cli.app import app
 from clickassay.report.sections.overview import facts
+from support.logs import tiny
 from support.logs.signal_world import START_MS, alarms_of_signals, signal_world
 
-QUICK = {
-    "depth": [5],
-    "click_models": "none",
-    "iterations": 50,
-    "progress": False,
-    "health_limit": ["busy_user=off"],
-}
+QUICK = {**tiny.PYTHON, "depth": [5], "iterations": 50}
 SATISFIED = "MeanRR(signal='satisfied')"
 
 
@@ -32,13 +27,10 @@ def run_of(world, **more):
     return ca.run(world.searches, world.clicks, world.judgments, **{**QUICK, **more})
 
 
-@pytest.mark.parametrize(
-    ("sessions", "least"), [(150_000, 0.97), pytest.param(2_000_000, 0.99, marks=pytest.mark.thorough)]
-)
-def test_satisfied_clicks_keep_err_where_short_clicks_spoil_all_clicks(sessions, least):
-    world = signal_world(sessions, seed=1, noise=0.7, bought=0.25)
+def test_satisfied_clicks_keep_err_where_short_clicks_spoil_all_clicks():
+    world = signal_world(150_000, seed=1, noise=0.7, bought=0.25)
     run = run_of(world, signal=["auto", "satisfied"])
-    assert correlation(run, SATISFIED)["correlation"] > least
+    assert correlation(run, SATISFIED)["correlation"] > 0.97
     assert correlation(run, "MeanRR")["correlation"] < 0.96
     lists = run.configurations
     stops = dict(zip(map(tuple, world.lists.tolist()), world.stops, strict=True))
@@ -46,8 +38,6 @@ def test_satisfied_clicks_keep_err_where_short_clicks_spoil_all_clicks(sessions,
     error = 4 * np.sqrt(0.25 * planted * (1 - 0.25 * planted) / lists["n_sessions"].to_numpy())
     bought = lists["UCTR(signal='purchase')"].to_numpy()
     assert (np.abs(bought - 0.25 * planted) < error + 1e-9).mean() > 0.99
-    if sessions > 10**6:
-        assert np.corrcoef(lists[SATISFIED].to_numpy(), lists["ERR"].to_numpy())[0, 1] > least
 
 
 def test_without_noise_satisfied_clicks_are_the_clicks_to_the_digit():
@@ -66,12 +56,13 @@ def test_without_noise_satisfied_clicks_are_the_clicks_to_the_digit():
     )
 
 
-def test_clicks_alone_have_the_numbers_of_the_run_with_signals():
+def test_clicks_alone_have_the_numbers_of_the_run_with_signals_and_no_section(tmp_path):
     world = signal_world(20_000, seed=3, noise=0.2, bought=0.5)
     clicks = world.clicks.filter(action="click").select("search_id", "timestamp", "url")
     plain = ca.run(world.searches, clicks, world.judgments, **QUICK)
     run = run_of(world, signal=["auto", "satisfied"])
     assert plain.signals.is_empty()
+    assert "Which signal?" not in (plain.save(tmp_path / "run") / "report.md").read_text(encoding="utf-8")
     for name in ("patterns", "ranking", "verdict", "draws", "influence", "comparisons"):
         own, other = (one.tables[name] for one in (run, plain))
         if "click_metric" in own.columns:
@@ -82,7 +73,7 @@ def test_clicks_alone_have_the_numbers_of_the_run_with_signals():
 
 @pytest.mark.thorough
 def test_signals_that_are_noise_seldom_alarm():
-    worlds = 40  # benchmarks.promises.null_signals has 300
+    worlds = 40
     assert alarms_of_signals(worlds) <= 0.06 * worlds + 2 * np.sqrt(0.05 * 0.95 * worlds)
 
 
@@ -95,24 +86,16 @@ def actions(world, names):
 @pytest.mark.parametrize(
     ("change", "settings", "words"),
     [
-        (
-            lambda w: actions(w, [f"a{n}" for n in range(9)]),
-            {},
-            r"10 actions, but at most.*'a0' \(40\).*`signal`",
-        ),
+        (lambda w: actions(w, [f"a{n}" for n in range(9)]), {}, r"10 .* at most.*'a0' \(40\).*`signal`"),
         (lambda w: actions(w, ["it's"]), {}, 'action "it\'s" cannot be a signal'),
-        (
-            lambda w: w.clicks,
-            {"click_metric": "UCTR(signal='cart')"},
-            "no signal cart; it has only clicks|it has: ",
-        ),
+        (lambda w: w.clicks, {"click_metric": "UCTR(signal='cart')"}, "no signal cart; it has: "),
         (lambda w: w.clicks, {"click_metric": "SS(signal='satisfied')"}, "metrics of signals are UCTR"),
         (lambda w: w.clicks, {"signal": "click"}, "clicks always count"),
         (lambda w: w.clicks, {"signal": "satisfied if followed"}, "ask for satisfied"),
         (
             lambda w: w.clicks,
             {"signal": "satisfied", "click_metric": "UCTR(signal='satisfied if followed')"},
-            "it has: satisfied; it is computed only where most satisfied clicks depend on",
+            "it has: satisfied; it is computed only",
         ),
         (lambda w: w.clicks, {"signal": "none,purchase"}, "give none alone"),
         (lambda w: w.clicks, {"outcome": "revenue"}, "outcome"),
@@ -128,9 +111,7 @@ def test_what_cannot_be_counted_is_refused_in_one_line(change, settings, words):
 def test_satisfied_clicks_that_nothing_follows_lead_no_headline(tmp_path):
     log = ca.simulate(tmp_path / "log", 4000, n_queries=50, seed=2, progress=False)
     more = {**QUICK, "signal": "satisfied"}
-    with pytest.raises(
-        ca.ClickassayError, match=r"5\d% of the satisfied .* cannot be the headline"
-    ) as caught:
+    with pytest.raises(ca.ClickassayError, match=r"5\d% of the .* cannot be the headline") as caught:
         ca.run(log.searches, log.clicks, log.judgments, **more, click_metric=SATISFIED)
     assert "\n" not in str(caught.value)
     for settings in (
@@ -206,15 +187,6 @@ def test_the_report_says_what_each_signal_prefers_and_what_it_cannot_tell(tmp_pa
     assert set(opened.signals["signal"]) == {"purchase", "satisfied"}
 
 
-def test_a_log_of_clicks_alone_has_no_section(tmp_path):
-    world = signal_world(3000, seed=9)
-    clicks = world.clicks.select("search_id", "timestamp", "url")
-    run = ca.run(world.searches, clicks, world.judgments, **QUICK)
-    assert run.signal_correlations.is_empty()
-    page = (run.save(tmp_path / "run") / "report.md").read_text(encoding="utf-8")
-    assert "Which signal?" not in page
-
-
 def revenue_of(world, values, repeats=1):
     """Make outcomes of the first searches: some of them in two rows."""
     ids = world.searches["search_id"].head(len(values)).to_list()
@@ -283,14 +255,7 @@ def two_runs():
     is_rated = pl.Series(rng.random(world.searches.height) < 0.1)
     searches = world.searches.filter(is_rated)
     stars = searches.select("search_id", name=pl.lit("stars"), value=rng.integers(-1, 6, searches.height))
-    every = ca.run(
-        world.searches,
-        world.clicks,
-        world.judgments,
-        outcomes=stars,
-        outcome_kind={"stars": "rating"},
-        **RATED,
-    )
+    every = run_of(world, outcomes=stars, outcome_kind={"stars": "rating"}, **RATED)
     clicks = world.clicks.filter(pl.col("search_id").is_in(searches["search_id"].implode()))
     return every, ca.run(searches, clicks, world.judgments, outcomes=stars, **RATED), stars
 
@@ -337,10 +302,7 @@ def test_sessions_without_a_rating_are_excluded_and_counted(two_runs):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (
-            {"click_metric": "purchase"},
-            r"write UCTR\(signal='purchase'\) for .* or Mean\(outcome='purchase'\)",
-        ),
+        ({"click_metric": "purchase"}, r"UCTR\(signal='purchase'\) .* or Mean\(outcome='purch"),
         ({"click_metric": "abandoned", "outcome": "abandoned"}, "abandoned: lower is better"),
         ({"click_metric": "purchas"}, "did you mean purchase"),
         ({"outcome_kind": ["purchases=rating"]}, "no outcome purchases; did you mean purchase"),

@@ -25,20 +25,14 @@ from support.places import ROOT
 
 NAMES = [form.name for form in TABLES_OF_TESTS]
 SHARES = ("ranker.shares.control=30", "ranker.shares.good=35", "ranker.shares.bad=35")
+TOLD = {"depth": [K], "click_models": "none", "iterations": 10, "current": "NDCG", "threads": 1}
 SHEET = ROOT / "data_samples" / "past_tests.csv"
 
 
 def made(world, *, table=None, judgments=None, progress=silent, **settings):
-    told = {
-        "depth": [K],
-        "click_models": "none",
-        "iterations": 10,
-        "current": "NDCG",
-        "threads": 1,
-    } | settings
     sources = world.sources() if judgments is None else Sources(judgments=judgments)
     return RunResult(
-        *make_run(sources, load_settings(**told), patterns=table or world.table, progress=progress)
+        *make_run(sources, load_settings(**TOLD | settings), patterns=table or world.table, progress=progress)
     )
 
 
@@ -136,10 +130,8 @@ def test_the_command_joins_runs_and_sheets(run, tmp_path):
     assert "(26 tests" in both
     assert "Caution: runs have differences of MeanRR as they are" in both
     assert "runs: differences of MeanRR, errors by groups of users" in both
-    assert (
-        ca.experiments(run, SHEET, current="ERR").found.row
-        == ca.experiments(SHEET, place, current="ERR").found.row
-    )
+    joined = (ca.experiments(*two, current="ERR").found.row for two in ((run, SHEET), (SHEET, place)))
+    assert next(joined) == next(joined)
     assert ca.experiments(run, metric="ERR").order["editorial_metric"].to_list() == ["ERR", "changed"]
     with pytest.raises(SettingsError, match="no such metric in the run; did you mean ERR"):
         ca.experiments(run, metric="ERQ")
@@ -248,17 +240,13 @@ def test_two_judges_have_rows_each_and_their_difference():
     }
     assert (row["difference_a"], row["difference_b"]) == pytest.approx((own["human"], own["model"]))
     is_clear = row["favours_low"] > 0 or row["favours_high"] < 0
-    assert (
-        any("more than judge" in text for text in run.test("ranker").parts() if isinstance(text, str))
-        == is_clear
-    )
+    assert any("more than judge" in str(part) for part in run.test("ranker").parts()) == is_clear
 
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])
 def test_a_log_with_the_column_variant_gives_the_same_tests(world, run, engine):
-    told = {"depth": [K], "folds": FOLDS, "click_models": "none", "iterations": 10, "current": "NDCG"}
     log = (world.searches, world.clicks, world.judgments)
-    found = ca.run(*log, engine=engine, threads=1, test=SHARES, progress=False, **told)
+    found = ca.run(*log, engine=engine, folds=FOLDS, test=SHARES, progress=False, **TOLD)
     for name in NAMES:
         assert found[name].equals(run[name])
 

@@ -139,11 +139,6 @@ def test_a_store_takes_files_of_impressions_once_and_counts_their_rows(log, tmp_
     assert grow_store(Sources(str(tmp_path / "shown")), store, settings).batches == 0
 
 
-def test_nothing_is_left_of_what_was_made_on_the_way(log, tmp_path):
-    make_patterns(Sources(*by_impressions(log, tmp_path)[:2]), tmp_path / "made", Settings())
-    assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", "made"}
-
-
 @pytest.mark.parametrize("way", ["declared", "impressions", "sql", "delta", "clicks"])
 def test_a_remote_spark_refuses_what_is_made_here_in_one_line(log, tmp_path, way):
     far = {} if way == "declared" else {"spark_master": "spark://host:7077"}
@@ -190,24 +185,3 @@ def test_what_a_killed_run_left_is_removed_by_the_next(log, tmp_path, out):
     made = make_patterns(Sources(shown), tmp_path / out, Settings())
     assert {place.name for place in tmp_path.iterdir()} == {"shown.parquet", out.partition("/")[0]}
     assert [place.name for place in made.parent.iterdir() if place.name != "shown.parquet"] == ["made"]
-
-
-def test_actions_of_impressions_are_signals(log, tmp_path):
-    shown = impressions(log, columns={}).with_columns(purchased=pl.col("position") == 1)
-    shown.write_parquet(tmp_path / "shown.parquet")
-    bought = shown.filter("purchased").select(
-        "search_id",
-        pl.coalesce("clicked_at", "timestamp").alias("timestamp"),
-        "url",
-        action=pl.lit("purchase"),
-    )
-    clicks = pl.read_parquet(log / "clicks.parquet").with_columns(action=pl.lit("click"))
-    pl.concat([clicks, bought.unique()], how="diagonal").write_parquet(tmp_path / "clicks.parquet")
-    make_patterns(Sources(str(tmp_path / "shown.parquet")), tmp_path / "one", Settings())
-    make_patterns(
-        Sources(str(log / "searches"), str(tmp_path / "clicks.parquet")), tmp_path / "two", Settings()
-    )
-    for name in ("patterns", "signals"):
-        one, two = (pl.read_parquet(tmp_path / folder / f"{name}.parquet") for folder in ("one", "two"))
-        assert one.height
-        assert one.equals(two), name

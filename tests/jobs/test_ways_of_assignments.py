@@ -2,7 +2,6 @@
 
 import json
 
-import duckdb
 import polars as pl
 import pytest
 
@@ -15,7 +14,6 @@ from clickassay.inputs.staging.sql import InputSql
 from clickassay.jobs.inputs import Sources, open_log
 from clickassay.jobs.patterns import log_to_patterns
 from clickassay.logs.assignments import check_controls, prepare_assignments
-from support.bucket import BUCKET, served
 from support.logs import tiny
 
 ROWS = [
@@ -39,42 +37,27 @@ def opened(log, assignments, **settings):
         return open_log(given, load_settings(**settings)).assignments
 
 
-def files(folder, write, ending):
-    """Write the rows in two files of a folder."""
+def files(folder):
+    """Write the rows in two files of CSV; return their folder."""
     place = folder / "given"
     place.mkdir()
-    frame = TYPED if ending == "parquet" else GIVEN
     for number in range(2):
-        write(frame.slice(2 * number, 2), place / f"{number}.{ending}")
+        GIVEN.slice(2 * number, 2).write_csv(place / f"{number}.csv")
     return place
 
 
-def tsv(frame, file):
-    frame.write_csv(file, separator="\t")
-
-
-def of_duckdb(folder):
-    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
-        connection.register("rows", TYPED.to_arrow())
-        connection.execute("CREATE TABLE given AS FROM rows")
-    return InputSql("FROM given", database=folder / "shop.duckdb")
-
-
-def of_delta(folder):
-    deltalake = pytest.importorskip("deltalake")
-    deltalake.write_deltalake(folder / "table", TYPED.to_arrow())
-    return str(folder / "table")
+def parquet(folder):
+    TYPED.write_parquet(folder / "given.parquet")
+    return f"{folder}/*.parquet"
 
 
 WAYS = {
-    "csv": lambda folder: files(folder, pl.DataFrame.write_csv, "csv"),
-    "tsv": lambda folder: files(folder, tsv, "tsv"),
-    "glob": lambda folder: f"{files(folder, pl.DataFrame.write_parquet, 'parquet')}/*.parquet",
-    "json lines": lambda folder: files(folder, pl.DataFrame.write_ndjson, "jsonl"),
-    "sql": of_duckdb, "delta": of_delta, "polars": lambda _: Frame(TYPED),
+    "csv": files,
+    "glob": parquet,
+    "sql": lambda folder: InputSql(f"FROM '{parquet(folder)}'"),
     "lazy": lambda _: Frame(TYPED.lazy()),
-    "arrow": lambda _: Frame(TYPED.to_arrow()), "pandas": lambda _: Frame(TYPED.to_pandas()),
-}  # fmt: skip
+    "pandas": lambda _: Frame(TYPED.to_pandas()),
+}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -85,15 +68,6 @@ def test_every_way_in_gives_the_same_assignments(log, tmp_path, way):
     ids = pl.col("user_id").cast(pl.Int64)  # text in files of text
     rows = found.rows.select(ids, "variant", "experiment", *TIMES)
     assert rows.rows() == [(*row[:3], *at) for row, *at in zip(ROWS, *ms, strict=True)]
-
-
-def test_an_object_store_has_them_too(log, tmp_path, monkeypatch):
-    GIVEN.write_csv(tmp_path / "a.csv")
-    with served() as (bucket, address):
-        bucket.put("tests/a.csv", tmp_path / "a.csv")
-        monkeypatch.setenv("AWS_ENDPOINT_URL", address)
-        found = opened(log, f"s3://{BUCKET}/tests/a.csv")
-    assert found.rows.equals(opened(log, str(tmp_path / "a.csv")).rows)
 
 
 def test_times_without_a_zone_are_of_the_zone_that_is_told(log, tmp_path):
@@ -133,23 +107,6 @@ def test_python_takes_them_as_it_takes_outcomes(log):
         ca.run(*frames, tiny.judgments(), **more)
     with pytest.raises(ca.InputError, match="assignments: column user_id is missing"):
         ca.pattern_table(*frames, **more)
-
-
-@pytest.mark.parametrize(
-    ("columns", "said"),
-    [
-        ({"user_id": "who"}, "assignments: column user_id is missing in {file}; it has: who, variant, "),
-        (
-            {"variant": "Arm"},
-            "assignments: column variant is missing in {file}; it has: user_id, Arm, experiment, timestamp, "
-            "until; are these meant? Then add --column assignments.variant=Arm",
-        ),
-    ],
-)
-def test_a_missing_column_is_named_with_what_to_add(log, tmp_path, columns, said):
-    file = tmp_path / "a.csv"
-    GIVEN.rename(columns).write_csv(file)
-    assert said.format(file=file) in tiny.refusal(*log.options("patterns"), "--assignments", file)
 
 
 def test_a_row_without_a_variant_is_none(log):
@@ -193,12 +150,6 @@ def test_the_variant_of_searches_is_text_by_every_way(tmp_path, way, kind):
     assert "variant" in half.columns
 
 
-def test_true_and_false_are_no_names_of_variants(tmp_path):
-    log = tiny.write_log(tmp_path, searches=tiny.searches().with_columns(variant=pl.lit(value=True)))
-    with scratch(), pytest.raises(InputError, match=r"column variant of .* is Boolean; expected text"):
-        open_log(Sources(log.searches, log.clicks), load_settings())
-
-
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])
 @pytest.mark.parametrize("value", [True, [1, 2], "a colour"])
 def test_a_column_that_is_no_test_can_be_ignored(tmp_path, engine, value):
@@ -213,7 +164,7 @@ def test_a_column_that_is_no_test_can_be_ignored(tmp_path, engine, value):
 
 
 def test_ignored_tests_and_a_table_of_assignments_contradict_each_other(log, tmp_path):
-    place = files(tmp_path, pl.DataFrame.write_csv, "csv")
+    place = files(tmp_path)
     with scratch():
         inputs = open_log(Sources(log.searches, log.clicks, assignments=place), load_settings(test="none"))
         with pytest.raises(InputError, match="--test none ignores A/B tests, and there is a table"):

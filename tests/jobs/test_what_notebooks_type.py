@@ -12,13 +12,7 @@ import clickassay as ca
 from clickassay.measures import NDCG
 from support.logs import tiny
 
-QUICK = {
-    "depth": 3,
-    "click_models": "none",
-    "iterations": 10,
-    "progress": False,
-    "health_limit": "busy_user=off",
-}
+QUICK = {**tiny.PYTHON, "depth": 3, "iterations": 10}
 
 
 @pytest.fixture(scope="module")
@@ -93,50 +87,40 @@ def test_settings_are_taken_as_dicts_and_as_what_holds_several_values(one, other
     log = tiny.searches(), tiny.clicks(), tiny.judgments()
     if "column" in one:
         log = (log[0].rename({"query": "q"}), *log[1:])
-    assert ca.run(*log, **QUICK | one).settings == ca.run(*log, **QUICK | other).settings | {"clock": ANY}
-
-
-class _Any:
-    def __eq__(self, other):
-        return True
-
-    __hash__ = None
-
-
-ANY = _Any()
+    first, second = (ca.run(*log, **QUICK | given, clock="2026-06-30") for given in (one, other))
+    assert first.settings == second.settings
 
 
 S, C, J = tiny.searches(), tiny.clicks(), tiny.judgments()
+
+
+def ran(*log, **more):
+    return ca.run(*log, **QUICK | more)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (
-            lambda: ca.run(
-                S.rename({"search_id": "request_id"}).with_columns(pl.lit(1).alias("x")), C, J, **QUICK
-            ),
-            "search_id is missing in the given frame of searches; it has: request_id, user_id, .*, x; .*",
+            lambda: ran(S.rename({"search_id": "request_id"}).with_columns(pl.lit(1).alias("x")), C, J),
+            "search_id is missing in .* searches; it has: request_id, user_id, .*, x; ",
         ),
+        (lambda: ran(pd.DataFrame({"a": [1]}), C, J), "are missing in the given frame .*it has: a$"),
+        (lambda: ran(S, C, J, scores=pl.DataFrame({"q": ["x"]})), "value is missing .*it has: q"),
         (
-            lambda: ca.run(pd.DataFrame({"a": [1]}), C, J, **QUICK),
-            "are missing in the given frame .*it has: a$",
+            lambda: ran(S, C, J, column={"searches.query": "q"}),
+            "no column q in the given frame of .*it has: search_id",
         ),
-        (lambda: ca.run(S, C, J, scores=pl.DataFrame({"q": ["x"]}), **QUICK), "value is missing .*it has: q"),
-        (
-            lambda: ca.run(S, C, J, column={"searches.query": "q"}, **QUICK),
-            "no column q in the given frame of searches.*it has: search_id, user_id, query",
-        ),
-        (lambda: ca.run(["a.csv", "b.csv"], C, J, **QUICK), "searches: a list with 'a.csv'; give .* glob"),
-        (lambda: ca.run([S, S], C, J, **QUICK), "searches: a list of frames; combine them"),
-        (lambda: ca.run(5, C, J, **QUICK), "searches: int is not a table; give a path"),
+        (lambda: ran(["a.csv", "b.csv"], C, J), "searches: a list with 'a.csv'; give .* glob"),
+        (lambda: ran([S, S], C, J), "searches: a list of frames; combine them"),
+        (lambda: ran(5, C, J), "searches: int is not a table; give a path"),
+        (lambda: ran(S, C, J, scale={"bad": 0, "good": 4}), "a dict needs the grades 0, 1, 2"),
         (lambda: ca.run(None), "searches are missing"),
         (lambda: ca.run(S, C), "a run needs judgments"),
         (lambda: ca.run(S, None, J), "given frame of searches has one row for each search"),
         (lambda: ca.run(S, click=C, judgments=J), r"run\(\): unknown setting click; did you mean clicks"),
         (lambda: ca.run(S, C, qrels=J), "unknown setting qrels; did you mean judgments"),
         (lambda: ca.run(S, C, J, columns={}), "unknown setting columns; did you mean column"),
-        (lambda: ca.run(S, C, J, scale={"bad": 0, "good": 4}, **QUICK), "a dict needs the grades 0, 1, 2"),
         (lambda: ca.inspect(S), r"path: found DataFrame.*inspect\(searches="),
         (lambda: ca.open_run(S), "folder: found DataFrame, expected a text or a path"),
         (lambda: ca.diff(S, S), "a run: found DataFrame, expected the result of `run`"),
@@ -155,10 +139,7 @@ def test_what_cannot_be_taken_is_one_line_that_says_what_to_type(call, words):
         (lambda: ca.evaluate({}, run={}), r"evaluate\(\) has no argument run; did you mean runs"),
         (lambda: ca.evaluate({}, {}, metrics="RR"), "no argument metrics; did you mean measures"),
         (lambda: ca.judges([], judges="a"), "no argument judges; did you mean judge"),
-        (
-            lambda: ca.power("june", "ERR,DCG"),
-            r"too many positional arguments; write power\(run, difference=…",
-        ),
+        (lambda: ca.power("june", "ERR,DCG"), r"too many .* write power\(run, diff"),
         (lambda: ca.diff("june"), r"missing a required argument: 'now'; write diff\(before, now"),
     ],
 )

@@ -17,13 +17,12 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Planted:
-    """A test: what its treatments do to rankings and to users."""
+    """A test: what its treatments do to rankings."""
 
     name: str
     arms: tuple[str, ...] = ("control", "new")
     # Share of queries whose ranking each treatment puts in order; below 0: upside down.
     better: tuple[float, ...] = (0.0,)
-    clicks: float = 0.0  # What the treatment adds to the probability of a click.
     users: int = 400
     shares: tuple[float, ...] = (0.5, 0.5)
     unjudged: float = 0.0  # Share of queries where the treatment shows a result without a grade.
@@ -43,7 +42,7 @@ class World:
         return Sources(judgments=Frame(self.judgments), **others)
 
 
-def arm_world(*tests, seed=0, queries=60, judges=("",), **settings):
+def arm_world(*tests, seed=0, queries=60, judges=("",)):
     """Return the world of tests, each with users of its own who search one to four times on a day.
 
     judges: names of judges; the second sees good results as better than the first. One without a name: none.
@@ -65,7 +64,6 @@ def arm_world(*tests, seed=0, queries=60, judges=("",), **settings):
         ranking = np.array([shown[test.arms[a]][q] for a, q in zip(arm[user], query, strict=True)])
         graded = np.where(ranking < 2 * K, grades[query[:, None], ranking % (2 * K)], 1)
         likely = (0.04 + 0.11 * graded) / np.arange(1, K + 1) ** 0.5
-        likely = likely + test.clicks * (arm[user] > 0)[:, None]
         day = rng.integers(0, DAYS, test.users)[user]
         parts += [
             {
@@ -87,9 +85,7 @@ def arm_world(*tests, seed=0, queries=60, judges=("",), **settings):
     ]
     clicks = pl.DataFrame(clicks, schema=["search_id", "timestamp", "url"], orient="row")
     searches = sessions.drop("mask")
-    table = log_to_patterns(
-        Sources(Frame(searches), Frame(clicks)), load_settings(depth=[K], folds=FOLDS, **settings)
-    )
+    table = log_to_patterns(Sources(Frame(searches), Frame(clicks)), load_settings(depth=[K], folds=FOLDS))
     return World(searches, clicks, judged(grades, judges), table)
 
 

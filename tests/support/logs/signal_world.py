@@ -20,7 +20,6 @@ class SignalWorld:
 
     searches, clicks, judgments: As a run reads them.
     stops: (lists,) these chances.
-    err: (lists,) ERR of the lists.
     lists: (lists, DEPTH) grades.
     """
 
@@ -28,7 +27,6 @@ class SignalWorld:
     clicks: pl.DataFrame
     judgments: pl.DataFrame
     stops: np.ndarray
-    err: np.ndarray
     lists: np.ndarray
 
 
@@ -77,7 +75,6 @@ def signal_world(sessions, *, seed, queries=40, per_query=6, noise=0.0, bought=0
         pl.concat(parts),
         pl.DataFrame(rows, schema=["query", "url", "grade"], orient="row"),
         (chance * before).sum(axis=1),
-        (chance * before / np.arange(1, DEPTH + 1)).sum(axis=1),
         grades,
     )
 

@@ -27,6 +27,8 @@ WIDE = "200"
 """Columns of a terminal wide enough for any line."""
 ROWS = 24
 QUICK = ("--iterations", "10", "--depth", "3", "--click-models", "none", "--threads", "1")
+PYTHON = {"click_models": "none", "progress": False, "health_limit": "busy_user=off"}
+"""Keywords of a quick run of a log in which a user is busy."""
 
 # 24 searches, each of a user of its own: 3 queries, 2 orders of 3 results, 4 searches of each.
 # The places clicked by these 4, for the first order and the second: the first order is the better one.
