@@ -8,8 +8,6 @@ Blocks of docs/tutorial.md and docs/how-to/ are run in order, page by page, each
 - ```yaml: the commands of its lines "- run: ..." are run.
 
 Of a command that serves a page or needs a cluster only the options are read.
-
-Commands of other documents are held against the options that the command line has.
 """
 
 import os
@@ -25,14 +23,6 @@ from clickassay.cli.app import app
 from support.places import ROOT
 
 PAGES = [ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
-OTHERS = [
-    *(ROOT / "README.md", ROOT / "data_samples" / "README.md"),
-    *(
-        ROOT / "docs" / "reference" / f"{name}.md"
-        for name in ("report", "check", "diff", "evaluate", "exit-codes", "explore", "inspect",
-                     "click-models", "learn", "audit", "labelling", "unjudged")
-    ),
-]  # fmt: skip
 SERVING = {"clickassay explore": "it serves a page until Ctrl-C; its options are read, and no more"}
 ELSEWHERE = re.compile(r"\.example[:/]|--master yarn|cluster\.toml")
 """Signs of a cluster that is not there: of such a command options are read, and no more."""
@@ -162,15 +152,3 @@ def test_no_command_of_a_page_stands_in_a_block_that_is_not_run(page):
     run = BLOCK.sub(lambda block: "" if block[1] in ("console", "yaml") or block[2] else block[0], text)
     blocks = re.findall(r"^```.*?^```$|^ {4}[^\n]+$", run, re.MULTILINE | re.DOTALL)
     assert [block for block in blocks if "clickassay " in block] == []
-
-
-def commands_of(page):
-    """Return the indented lines of a document that hold a command, continued lines joined."""
-    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
-    return [line for line in text.splitlines() if re.match(r" {4}\S*.*\bclickassay \S", line)]
-
-
-@pytest.mark.parametrize("page", OTHERS, ids=name_of)
-def test_every_command_of_the_other_documents_has_options_that_exist(page):
-    lines = [line for line in commands_of(page) if "pip install" not in line]
-    assert sum(parsed(line) for line in lines) >= len(lines) > 0

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from clickassay.cli.app import app
+from docs.test_docs_commands import parsed
 from support.logs.stage import staged
 from support.places import ROOT, tracked
 
@@ -97,3 +98,8 @@ def test_commands_that_are_not_run_are_few_and_each_has_a_reason():
     assert len(kept) > 90
     for pattern in NOT_RUN:
         assert any(re.match(pattern, line) for line in lines), f"{pattern}: no document has it any more"
+
+
+def test_commands_that_serve_a_page_have_options_that_exist():
+    serving = [line for name in PAGES for line in commands_of(name) if "clickassay explore" in line]
+    assert all(parsed(line) for line in serving if "[OPTIONS]" not in line)

@@ -139,16 +139,7 @@ def test_what_people_read_has_the_words_of_the_field():
     assert [fault for path in read for fault in faults(path)] == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "interval for all at once",
-        "it lies within noise",
-        "95 % of them",
-        "significantly below none",
-        "a foreign log",
-    ],
-)
+@pytest.mark.parametrize("text", ["interval for all at once", "it lies within noise", "95 % of them"])
 def test_a_habit_is_found_in_strings_and_pages(text, monkeypatch, tmp_path):
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
     monkeypatch.setattr(f"{__name__}.PACKAGE", tmp_path / "pipeline" / "clickassay")

@@ -13,9 +13,8 @@ BENCHMARKS = "benchmarks.promises"
 
 def calibrated(out, *options):
     """Run the command from the root of the checkout."""
-    assert (
-        ran(sys.executable, "-m", f"{BENCHMARKS}.calibration", *options, "--out", out, cwd=ROOT).stderr == ""
-    )
+    done = ran(sys.executable, "-m", f"{BENCHMARKS}.calibration", *options, "--out", out, cwd=ROOT)
+    assert done.stderr == ""
 
 
 @pytest.fixture(scope="module")

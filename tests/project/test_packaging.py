@@ -264,19 +264,6 @@ def test_starting_the_command_imports_nothing_of_the_extra_for_spark(installed, 
     assert [name for name in loaded if name.partition(".")[0] in OF_SPARK] == []
 
 
-def test_without_its_extra_the_engine_spark_says_what_to_install(installed, elsewhere):
-    search = {"search_id": [1], "user_id": [1], "query": ["q"], "timestamp": [0], "results": [["a"]]}
-    pl.DataFrame(search).write_parquet(elsewhere / "searches.parquet")
-    pl.DataFrame({"search_id": [1], "timestamp": [0], "url": ["a"]}).write_parquet(
-        elsewhere / "clicks.parquet"
-    )
-    code = "import sys; sys.modules['pyspark'] = None; from clickassay.cli.app import main; main()"
-    words = ("patterns", "--engine", "spark", "--searches", "searches.parquet", "--clicks", "clicks.parquet")
-    done = ended(installed / "python", "-c", code, *words, "--out", "never", cwd=elsewhere, code=2)
-    assert "pip install 'clickassay[spark]'" in done.stderr
-    assert not (elsewhere / "never").exists()
-
-
 def test_the_installed_command_goes_from_simulation_to_report_and_question(installed, elsewhere):
     clickassay = installed / "clickassay"
     size = ("--n-searches", 500, "--n-queries", 5)
