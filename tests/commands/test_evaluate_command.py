@@ -139,16 +139,6 @@ def test_markdown_latex_and_text_have_the_numbers_to_four_places(files, numbers)
     assert {form: values[: len(expected)] for form, values in read.items()} == dict.fromkeys(read, expected)
 
 
-def test_text_says_the_answer_before_the_numbers_and_the_conventions_after_them(files):
-    answer, numbers, head = re.split("Queries and results|Order of results", printed(*files))
-    assert "old" in answer
-    assert "Gain and discount" in numbers
-    head += numbers[numbers.index("Gain and discount") :]
-    for words in ("gain g / log2(rank + 1)", "gain (2^g - 1) / log2(rank + 1)", "grade 1 or more",
-                  "worth grade 0", "rank column is ignored", "all that have judgments"):  # fmt: skip
-        assert words in head
-
-
 def test_without_names_the_measures_are_those_that_help_and_the_library_tell(files):
     text = printed(*files[:2], "--format", "tsv")
     assert text == printed(*files[:2], "-m", DEFAULT_MEASURES, "--format", "tsv")

@@ -67,10 +67,6 @@ def test_the_folder_appears_whole_and_is_replaced_by_force_alone(files, tmp_path
     tiny.said_by("judges", *files, "--out", out, "--force")
 
 
-def test_one_file_of_one_judge_is_refused_in_one_line(files):
-    assert "one judge; give a file for each judge" in tiny.refusal("judges", files[0])
-
-
 def test_files_of_one_name_are_judges_by_their_paths_and_none_is_given_twice(files, tmp_path):
     (tmp_path / "other").mkdir()
     again = tmp_path / "other" / "people.txt"
@@ -78,6 +74,7 @@ def test_files_of_one_name_are_judges_by_their_paths_and_none_is_given_twice(fil
     rows = json.loads(tiny.said_by("judges", files[0], again, "-q", "--json"))["agreement"]
     assert {(row["judge_a"], row["judge_b"]) for row in rows} == {(str(files[0]), str(again))}
     assert "is given twice; give each once" in tiny.refusal("judges", files[0], files[0])
+    assert "one judge; give a file for each judge" in tiny.refusal("judges", files[0])
 
 
 def test_names_of_judges_clash_with_nothing(files, tmp_path):

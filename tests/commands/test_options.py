@@ -1,6 +1,5 @@
 """Options of all commands: where they come from, how many a command writes, what the shell completes."""
 
-import ast
 import contextlib
 import inspect
 import io
@@ -19,7 +18,6 @@ from clickassay.core.settings import SETTINGS
 from clickassay.core.settings.project import INPUT_NAMES
 from support.commands import ALL
 from support.logs import tiny
-from support.places import ROOT
 
 CHOOSING = {f"clicks {name}" for name in ("compare", "fit", "judgments")}
 NARROWER = {
@@ -148,7 +146,6 @@ def test_json_is_all_that_stands_on_stdout(places, words):
 
 
 # ---- paths --------------------------------------------------------------------------------------
-PACKAGE = ROOT / "pipeline" / "clickassay"
 
 WORDS_OF_PLACES = ("file", "folder", "glob", "path", "plan")
 """One of these stands in the help of whatever names a place."""
@@ -270,30 +267,6 @@ def test_any_other_text_that_is_not_utf_8_is_refused_too(words):
     )
     line = tiny.refusal(words[0], *needed, *words[1:], os.fsdecode(b"\xff"))
     assert "is not UTF-8; give a text in UTF-8" in line
-
-
-MAKERS = {
-    "cli/exit.py": "the null device, and the file that it has written",
-    "cli/inputs.py": "places that `cli.options` or a project file has named",
-    "cli/commands/project.py": "a file in the working folder",
-    "core/files/scratch.py": "temporary folders",
-    "core/settings/project.py": "what a project file names",
-    "cli/commands/patterns.py": "a folder that `cli.options` has checked, for a job that wants a path",
-    "core/files/output.py": "temporary folders; inputs, to be compared with an output",
-    "core/files/sql.py": "files of the package",
-}
-"""Modules of the command line and of the core that call `Path`, and of what."""
-
-
-def test_no_other_module_of_the_command_line_or_the_core_makes_a_path():
-    found = {
-        module.relative_to(PACKAGE).as_posix()
-        for folder in ("cli", "core")
-        for module in (PACKAGE / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Path"
-    }
-    assert found == set(MAKERS)
 
 
 @pytest.mark.parametrize(

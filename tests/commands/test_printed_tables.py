@@ -44,9 +44,6 @@ def test_empty_tables_and_empty_cells_are_printed(capsys):
     shown = capsys.readouterr().out
     assert "A title\\x1b[31m" in shown
     assert "None" not in shown
-
-
-def test_heads_are_spelled_out_as_cells_are(capsys):
     head = "query\x1b]0;a title\x07\u202e"
     show_table((head, "n\x1b[31m"), [("a", 1)], numbers=("n\x1b[31m",))
     shown = capsys.readouterr().out

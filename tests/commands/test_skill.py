@@ -32,12 +32,9 @@ def keys_in(value):
         yield from keys_in(one)
 
 
-def test_it_is_printed_and_the_help_says_how():
+def test_it_is_printed_as_the_help_says_begins_with_its_name_and_is_short():
     assert said_by("--skill") == TEXT
     assert "clickassay --skill" in said_by("--help")
-
-
-def test_it_begins_with_its_name_and_is_short():
     assert re.match(r"---\nname: clickassay\ndescription: \S.*\n---\n", TEXT)
     assert len(TEXT.split()) <= 600
 

@@ -11,11 +11,8 @@ def draw(seed, *names, before=0):
     return child(rng, *names).integers(0, 2**62)
 
 
-def test_a_child_generator_depends_on_seed_and_names_only():
+def test_a_child_generator_depends_on_seed_spawn_and_names_only():
     assert draw(1, "a", "b") == draw(1, "a", "b", before=9)
     assert len({draw(1, "a", "b"), draw(2, "a", "b"), draw(1, "ab"), draw(1, "b", "a"), draw(1)}) == 5
-
-
-def test_children_of_spawned_generators_differ():
     first, second = np.random.default_rng(1).spawn(2)
     assert child(first, "a").integers(0, 2**62) != child(second, "a").integers(0, 2**62)

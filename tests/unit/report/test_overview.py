@@ -278,3 +278,9 @@ def test_a_run_with_a_ranking_has_a_picture_for_a_chat_and_others_have_none(repo
         width, height = png_size(path.read_bytes())
         assert page.width < width / 2 < page.width + 80  # twice the pixels, and a frame
         assert page.height + 60 < height / 2 < page.height + 260  # title and lead above
+
+
+def test_a_longer_lead_takes_more_room_above_the_picture(small):
+    drawn = overview(small, ranking_of(small))
+    short, long = (png_size(drawn.image("Keep ERR", ["Because. " * times])) for times in (1, 40))
+    assert (short[0], short[1]) < (long[0], long[1]) == (short[0], long[1])

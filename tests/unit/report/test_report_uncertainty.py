@@ -73,6 +73,7 @@ def test_every_pair_is_shown_with_difference_p_values_verdict_and_queries(tables
     assert reading_of(run)[0] == (
         f"At market m1, top 5, judge editor, the difference is significant for {significant} of 55 pairs."
     )
+    assert section.folded[0].data.equals(tables["comparisons"])
     shown = {row.name: row.cells for row in section.folded[0].rows}
     for row in rows:
         name = f"{row['metric_a']} \N{MINUS SIGN} {row['metric_b']}"
@@ -261,6 +262,13 @@ def test_table_6_shows_the_noise_corrected_value_with_its_interval(tables, run):
     assert any(
         text.startswith("Dash: no variance of clicks remains") and "(14 of" in text for text in table.remarks
     )
+
+
+def test_noise_corrected_values_beyond_one_are_counted(tables):
+    beyond = pl.when(pl.col("editorial_metric") == "RR").then(7.5).otherwise("noise_corrected")
+    run = changed(tables, "differences", noise_corrected=beyond)
+    note = differences_section(run, found_in(run)).folded[0].notes[0]
+    assert note.startswith("7 noise-corrected values beyond 1: there, the log has too few")
 
 
 def with_noise_corrected(tables, value, low, high):

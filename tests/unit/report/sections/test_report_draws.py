@@ -107,6 +107,13 @@ def test_nothing_is_drawn_where_there_is_nothing_to_see(tables, change):
     assert section_of(changed)[0].reading == section_of(tables)[0].reading
 
 
+def test_a_metric_that_never_differs_is_left_out_and_the_other_drawn(tables):
+    _, ranking = section_of(tables)
+    changed = with_draws(tables, tables["draws"].with_columns(pl.lit(0.0).alias(ranking.others[-1])))
+    (figure,) = histograms(changed)
+    assert figure.title.startswith(f"1,000 draws: {ranking.best} and MeanRR")
+
+
 def test_the_numbers_of_the_pictures_are_counts_of_the_draws_in_each_quadrant(tables):
     section, ranking = section_of(tables)
     table = next(one for one in section.folded if one.name == "table6_draws")

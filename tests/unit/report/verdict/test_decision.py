@@ -403,9 +403,6 @@ def test_what_the_margin_means_depends_on_the_correlations_that_there_are(level,
     low, high = (math.asin(min(1.0, end)) for end in (level, level + 0.05))
     assert f"{100 * (high - low) / math.pi:.1f}" == share
     assert f"under 0.05 are treated as negligible: about {share} of 100 pairs" in found.reason
-
-
-def test_a_margin_is_said_with_its_digits():
     found = decided(world({"ERR": 0.3, "DCG": 0.3}, error=NARROW), "ERR", margin=0.0125)
     assert "under 0.0125 are treated as negligible" in found.reason
 

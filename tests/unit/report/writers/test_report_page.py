@@ -233,6 +233,8 @@ def test_markdown_makes_no_html_and_no_links(reports, name):
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
     kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
     assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "fence", "code_block"})
+    tables = sum(token.type == "table_open" for token in tokens)
+    assert tables == len(re.findall(r"^\| :--", text, re.MULTILINE))
     heading = next(token.content for token in tokens if token.type == "inline")
     assert heading == text.splitlines()[0].removeprefix("# ")
 

@@ -84,6 +84,11 @@ def test_groups_are_a_leading_column_that_every_cell_points_to():
     ]
 
 
+def test_without_groups_there_is_no_column_for_them():
+    html = html_table(table([Row("", "x", (1, 2)), Row("", "y", (3, 4))], group_head="Place"))
+    assert html.count("<th ") == 3 + 2
+
+
 def test_every_row_has_as_many_cells_as_the_heads():
     for one in (hostile_table(), table([Row("g", "x", (1, 2)), Row("", "y", (3, 4))])):
         rows = re.findall(r"<tr>(.*?)</tr>", html_table(one), re.DOTALL)
