@@ -14,36 +14,20 @@ from clickassay.core.records import SampleChoice
 from clickassay.correlation.conventions import change, mean_gaps
 from clickassay.studies.audit import NEEDS_POOL, NEEDS_UNJUDGED, audit_run
 from support.logs import tiny
-from support.logs.small_logs import simulated
 from support.one_correlation import weighted_correlation
+from support.runs.given_runs import judgments as sample_judgments
+from support.runs.given_runs import made
 
 
 @pytest.fixture(scope="module")
-def log(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("audit")
-    simulated(folder / "log", searches=3_000, queries=60, seed=4)
-    judged = pl.read_parquet(folder / "log" / "judgments.parquet")
-    some = judged.sort("query", "url").filter(pl.int_range(pl.len()) % 7 != 3)
-    some.write_parquet(folder / "some.parquet")
-    return folder
-
-
-def made(log, name, *options, judgments="log/judgments.parquet"):
-    inputs = [f"--{one}={log / 'log' / one}.parquet" for one in ("searches", "clicks")]
-    inputs.append(f"--judgments={log / judgments}")
-    quick = ("--depth=5", "--iterations=10", "--click-models=none", "--quiet", f"--out={log / name}")
-    tiny.said_by("run", *inputs, *quick, *options)
-    return log / name
+def run(tmp_path_factory):
+    cut = ("nDCG(dcg='log2')@5", "nDCG(dcg='log2',ideal='uncut')@5")
+    return made(tmp_path_factory.mktemp("audit") / "run", metric=cut)
 
 
 @pytest.fixture(scope="module")
-def run(log):
-    return made(log, "run", "--metric=nDCG(dcg='log2')@5", "--metric=nDCG(dcg='log2',ideal='uncut')@5")
-
-
-@pytest.fixture(scope="module")
-def judgments(log):
-    return str(log / "log" / "judgments.parquet")
+def judgments(run):
+    return str(run / "judged.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +36,9 @@ def audited(run, judgments):
 
 
 @pytest.fixture(scope="module")
-def zero(log):
-    return made(log, "zero", "--unjudged=zero", judgments="some.parquet")
+def zero(tmp_path_factory):
+    some = sample_judgments().sort("query", "url").filter(pl.int_range(pl.len()) % 7 != 3)
+    return made(tmp_path_factory.mktemp("audit") / "zero", some, unjudged="zero")
 
 
 def plain_values(run, judgments):
@@ -163,15 +148,15 @@ def test_without_judgments_what_needs_them_is_left_out_and_the_rest_is_the_same(
 
 
 def test_judgments_of_another_run_are_refused_and_other_names_are_a_finding_with_one_of_each_side(
-    run, log, tmp_path
+    run, zero, tmp_path
 ):
-    every = pl.read_parquet(log / "log" / "judgments.parquet")
+    every = sample_judgments()
     others = every.with_columns(pl.col("url") + "/more", grade=pl.lit(4, every["grade"].dtype))
     for frame in (every.with_columns(grade=4 - pl.col("grade")), pl.concat([every, others])):
         frame.write_parquet(tmp_path / "given.parquet")
         line = tiny.refusal("audit", run, "--judgments", tmp_path / "given.parquet", "--quiet")
         assert "not those that" in line
-    fewer = tiny.refusal("audit", run, "--judgments", log / "some.parquet", "--quiet")
+    fewer = tiny.refusal("audit", run, "--judgments", zero / "judged.parquet", "--quiet")
     assert "not those that" in fewer
     for column in ("url", "query"):
         file = tmp_path / f"{column}.parquet"
@@ -181,8 +166,8 @@ def test_judgments_of_another_run_are_refused_and_other_names_are_a_finding_with
         assert re.search(r"no result of .* has a grade: judgments have '.*~odd', the run has '", ended.err)
 
 
-def test_conventions_differ_on_results_without_a_judgment_where_the_run_filled_them(zero, log):
-    blind, seeing = audit_run(zero), audit_run(zero, judgments=str(log / "some.parquet"))
+def test_conventions_differ_on_results_without_a_judgment_where_the_run_filled_them(zero):
+    blind, seeing = audit_run(zero), audit_run(zero, judgments=str(zero / "judged.parquet"))
     name = "ERR(max_rel=4,judged_only=True)@5"
     (row,) = blind.audited.filter(convention=name, click_metric="UCTR").iter_rows(named=True)
     assert (row["mean"], row["reason"], blind.n_unjudged) == (None, NEEDS_UNJUDGED, None)
@@ -229,9 +214,9 @@ def test_each_change_has_the_correlations_of_the_two_conventions(audited):
 
 
 @pytest.mark.parametrize("kind", ["run", "zero"])
-def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, log, request):
+def test_the_table_of_a_run_is_what_the_audit_finds_with_its_judgments(kind, request):
     folder = request.getfixturevalue(kind)
-    given = log / ("log/judgments.parquet" if kind == "run" else "some.parquet")
+    given = folder / "judged.parquet"
     table = pl.read_parquet(folder / "conventions.parquet")
     assert table.equals(CONVENTIONS.canonical(table))
     markets = [
