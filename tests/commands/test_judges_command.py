@@ -8,6 +8,8 @@ import polars as pl
 import pytest
 
 from support.logs import tiny
+from support.places import SAMPLE_LOG
+from support.runs.given_runs import judgments, made
 
 
 @pytest.fixture
@@ -141,26 +143,15 @@ def test_one_ranking_is_no_order(files, asked):
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory):
-    """A log of clicks with judgments of people and of a careless model, and its pattern table."""
+    """Judgments of the sample log by people and a careless model, its pattern table, and a run of both."""
     folder = tmp_path_factory.mktemp("log")
-    small = ("--n-searches", 3000, "--n-queries", 60, "--seed", 3)
-    tiny.said_by("simulate", "--world", "web", *small, "--out", folder / "log", "-q")
-    graded = pl.read_parquet(folder / "log" / "judgments.parquet")
-    graded.write_csv(folder / "people.csv")
     careless = pl.when(pl.int_range(pl.len()) % 3 == 0).then(4 - pl.col("grade")).otherwise("grade")
-    graded.with_columns(grade=careless.cast(pl.Int8)).write_csv(folder / "model.csv")
-    tiny.said_by(
-        "patterns", "--searches", folder / "log" / "searches.parquet", "--clicks",
-        folder / "log" / "clicks.parquet", "--depth", 5, "--out", folder / "patterns", "-q",
-    )  # fmt: skip
-    named = {who: pl.read_csv(folder / f"{who}.csv") for who in ("people", "model")}
-    sides = [rows.with_columns(judge=pl.lit(who)) for who, rows in named.items()]
-    both = pl.concat(sides)
-    both.write_parquet(folder / "both.parquet")
-    tiny.said_by(
-        "report", "--patterns", folder / "patterns", "--judgments", folder / "both.parquet", "--depth", 5,
-        "--click-models", "none", "--iterations", 10, "--out", folder / "run", "-q",
-    )  # fmt: skip
+    sides = {"people": judgments(), "model": judgments().with_columns(grade=careless.cast(pl.Int8))}
+    for who, rows in sides.items():
+        rows.write_csv(folder / f"{who}.csv")
+    inputs = (f"--{name}={path}" for name, path in SAMPLE_LOG.items())
+    tiny.said_by("patterns", *inputs, "--depth", 5, "--folds", 8, "--out", folder / "patterns", "-q")
+    made(folder / "run", pl.concat(rows.with_columns(judge=pl.lit(who)) for who, rows in sides.items()))
     return folder
 
 
