@@ -11,7 +11,6 @@ from support.reports.report_tables import HOSTILE
 from support.runs.sample_run import sample
 from support.tiers import first
 
-PHONE = {"viewport": {"width": 390, "height": 844}}
 DESK = {"viewport": {"width": 1280, "height": 900}}
 KINDS = ("hostile", "comparison", "sample", "full", "nothing kept")
 
@@ -62,14 +61,6 @@ def test_the_accessibility_checker_finds_nothing(opened, folder, scheme):
         unfold(page)
         found = Axe().run(page).response["violations"]
     assert [(one["impact"], one["id"], one["nodes"][0]["target"]) for one in found] == []
-
-
-@pytest.mark.parametrize("options", [PHONE, DESK], ids=["phone", "desk"])
-def test_the_page_is_never_wider_than_the_screen(opened, folder, options):
-    with opened(folder, **options) as page:
-        unfold(page)
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 0
 
 
 def test_a_mark_shows_its_numbers_and_a_term_its_meaning(opened, sample_run):
