@@ -9,24 +9,14 @@ import pytest
 
 from clickassay.findings.claims import DEPENDS_ON_CLICK, Kind
 from clickassay.findings.decision import Kind as DecisionKind
-from clickassay.health.checks import BY_NAME
 from clickassay.report.build import summary_content, write_report
 from clickassay.report.verdict.decision import advise_run
 from clickassay.report.verdict.sentences import verdict_sentence, within_finding
 from clickassay.report.verdict.summary import summary
 from support.places import ROOT
-from support.reports.report_runs import RUNS, drawn
-from support.reports.report_tables import frame_of, run_info, run_tables
+from support.reports.report_runs import RUNS, checks, drawn
+from support.reports.report_tables import run_info, run_tables
 from support.reports.verdict_world import correlations, differences, found_in, pairs, run_of
-
-
-def checked(*severities):
-    """The table of health with one check of each severity that fires."""
-    rows = [
-        (name, one, 0.6, 0.01, "60% of the clicks have no search.", "Compare the ids.", "A1 is a1")
-        for name, one in zip(BY_NAME, severities, strict=False)
-    ]
-    return frame_of("health", rows)
 
 
 def documented():
@@ -48,7 +38,7 @@ def content(run):
 def written(tmp_path_factory):
     """The summary of a run with several markets, depths and judges, and with a check of the log."""
     folder = tmp_path_factory.mktemp("run")
-    report = write_report(*drawn({**run_tables(), "health": checked("finding")}, run_info()), folder)
+    report = write_report(*drawn({**run_tables(), "health": checks("finding")}, run_info()), folder)
     return report, json.loads((folder / "summary.json").read_text("utf-8"))
 
 
@@ -161,6 +151,6 @@ def test_sign_agreement_is_that_of_each_metric():
     [((), None), (("caution",), "caution"), (("caution", "stop", "finding"), "stop")],
 )
 def test_the_status_of_the_log_is_its_worst_severity(severities, status):
-    found = content(run_of(health=checked(*severities)))
+    found = content(run_of(health=checks(*severities)))
     assert found["log_status"] == status
     assert sorted(one["severity"] for one in found["health"]) == sorted(severities)
