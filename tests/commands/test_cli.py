@@ -277,14 +277,6 @@ def test_what_the_user_can_mend_is_one_line_and_exit_code_2(run, tmp_path, argum
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize(
-    "arguments", [["run", "--nothing"], ["nothing"], ["run", "--folds", "five"], ["simulate"]]
-)
-def test_wrong_usage_is_exit_code_2(arguments):
-    ended = inside(*arguments)
-    assert (ended.code, "Usage" in ended.err) == (2, True)
-
-
 # ---- progress ---------------------------------------------------------------------------------
 
 

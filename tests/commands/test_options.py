@@ -15,7 +15,6 @@ import pytest
 from clickassay.cli.app import COMMANDS, app
 from clickassay.cli.options import place_of
 from clickassay.core.settings import SETTINGS
-from clickassay.core.settings.project import INPUT_NAMES
 from support.commands import ALL
 from support.logs import tiny
 
@@ -43,11 +42,6 @@ def test_an_option_with_the_name_of_a_setting_is_made_from_the_setting():
             if setting is not None and option.help != made:
                 narrower.setdefault(option.name, set()).add(" ".join(words))
     assert narrower == NARROWER
-
-
-def test_every_setting_is_an_option_of_some_command():
-    offered = {option.name for command in ALL.values() for option in command.params if option.rich_help_panel}
-    assert offered - set(INPUT_NAMES) == set(SETTINGS)
 
 
 def test_help_has_the_commands_in_panels_and_minus_h_is_help():

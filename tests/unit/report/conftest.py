@@ -11,12 +11,10 @@ class Made(dict):
     """What a function makes of each name, when it is first asked for."""
 
     def __init__(self, make):
-        super().__init__()
         self.make = make
 
     def __missing__(self, name):
-        self[name] = self.make(name)
-        return self[name]
+        return self.setdefault(name, self.make(name))
 
 
 @pytest.fixture(scope="session")
@@ -55,8 +53,8 @@ def made(written):
 
 @pytest.fixture(scope="session")
 def reports(written):
-    """Each run's folder and findings by name."""
-    return Made(lambda name: (written[name][1], [finding.text for finding in written[name][0].findings]))
+    """Each run's folder by name."""
+    return Made(lambda name: written[name][1])
 
 
 @pytest.fixture(scope="session")
@@ -70,4 +68,4 @@ def full_page(tmp_path_factory):
 @pytest.fixture(scope="session")
 def pages(reports):
     """The page of each run, read once."""
-    return Made(lambda name: page_of(reports[name][0]))
+    return Made(lambda name: page_of(reports[name]))

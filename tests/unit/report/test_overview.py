@@ -269,7 +269,7 @@ def png_size(data):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_a_run_with_a_ranking_has_a_picture_for_a_chat_and_others_have_none(reports, made, name):
-    path = reports[name][0] / "summary.png"
+    path = reports[name] / "summary.png"
     assert path.exists() == (made[name].picture is not None)
     assert path.exists() == (name in ("full", "small", "hostile"))
     if path.exists():

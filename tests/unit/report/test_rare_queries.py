@@ -43,7 +43,7 @@ def rows_of(path, market):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["full", "small", "hostile", "one configuration"])
 def test_no_rare_query_and_no_result_of_one_appears_anywhere(reports, name):
-    for where, text in texts_of(reports[name][0]).items():
+    for where, text in texts_of(reports[name]).items():
         assert QUERY_TEXT not in text, where
         assert RARE_HOST not in text, where
         assert RARE_HOST.replace(":", "\\:") not in text, where
@@ -51,7 +51,7 @@ def test_no_rare_query_and_no_result_of_one_appears_anywhere(reports, name):
 
 @pytest.mark.parametrize("name", ["full", "hostile"])
 def test_a_query_of_enough_users_is_named_in_the_two_sections_that_name_any(reports, name):
-    texts = texts_of(reports[name][0])
+    texts = texts_of(reports[name])
     places = {where for where, text in texts.items() if NAMED_TEXT in text}
     files = {"influence", "influence_queries", "within_influence_queries", "figure2_cascade_effects"}
     packed = {f"packed {file}" for file in files} & set(texts)  # large files are not in the page
@@ -72,7 +72,7 @@ def test_every_query_of_the_tables_is_named_or_has_its_digest(reports):
         frame = tables[table].filter(market="m1")
         if table == "influence":
             frame = frame.filter(~pl.col("editorial_metric").is_in(BASELINES))
-        found = {query for _, query in rows_of(reports["full"][0] / "tables" / f"{file}.csv", "m1")}
+        found = {query for _, query in rows_of(reports["full"] / "tables" / f"{file}.csv", "m1")}
         assert found == {query if query in enough else digest_of("m1", query) for query in frame["query"]}
 
 
@@ -109,6 +109,6 @@ def test_a_run_that_does_not_say_has_a_border_of_five_users():
 
 
 def test_digests_are_no_secret_of_the_page_but_have_six_digits_only(reports):
-    page = (reports["full"][0] / "report.md").read_text(encoding="utf-8")
+    page = (reports["full"] / "report.md").read_text(encoding="utf-8")
     assert re.findall(r"query [0-9a-f]{6}\b", page)
     assert not re.findall(r"query [0-9a-f]{7,}", page)

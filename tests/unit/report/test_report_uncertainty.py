@@ -147,17 +147,6 @@ def test_pairs_that_were_not_tested_are_counted(tables):
     assert reading_of(run)[0].endswith("of 54 pairs; 1 pair could not be tested.")
 
 
-def test_dots_are_hollow_where_metrics_cannot_be_told_apart(tables):
-    run = with_p(tables, [("DCG", "ERR"), ("AP", "ERR")])
-    (figure,) = section_of(run).figures
-    filled = {row["name"] for row in figure.drawing.rows if not row["hollow"]}
-    assert filled == {"DCG", "AP"}
-    # without a filled dot: drawn in the colour of the page, with a rim
-    dots = Picture(figure.drawing.svg).layer(1)
-    assert Counter(dot.element.get("fill") for dot in dots) == {vega.PAGE: 8, vega.ACCENT: 2}
-    assert {dot.element.get("stroke") for dot in dots} == {vega.ACCENT}
-
-
 def test_the_lines_of_differences_are_those_that_hold_for_all_pairs_at_once(tables, run):
     (figure,) = section_of(run).figures
     rows = {frozenset((row["metric_a"], row["metric_b"])): row for row in pairs_of(tables)}
@@ -199,9 +188,9 @@ def test_letters_go_on_after_z():
     assert [found["0"], found["25"], found["26"], found["27"]] == ["a", "z", "a2", "b2"]
 
 
-def test_metrics_stand_in_order_with_letters_and_how_far_behind_they_are(tables):
-    run = with_p(tables, [("DCG", "ERR"), ("AP", "ERR")])
-    (table,) = section_of(run).tables
+def test_metrics_stand_in_order_with_letters_and_leads_and_hollow_dots_where_not_told_apart(tables):
+    section = section_of(with_p(tables, [("DCG", "ERR"), ("AP", "ERR")]))
+    (table,), (figure,) = section.tables, section.figures
     values = {name: row["correlation"] for name, row in correlations_of(tables, "MeanRR").items()}
     order = sorted((*EDITORIAL, *BASELINES), key=lambda name: -values[name])
     assert [row.name for row in table.rows] == order
@@ -214,6 +203,12 @@ def test_metrics_stand_in_order_with_letters_and_how_far_behind_they_are(tables)
     for name, lead in behind.items():
         assert lead.value == pytest.approx(values["ERR"] - values[name], abs=1e-12)
         assert lead.low < lead.value < lead.high
+    filled = {row["name"] for row in figure.drawing.rows if not row["hollow"]}
+    assert filled == {"DCG", "AP"}
+    # without a filled dot: drawn in the colour of the page, with a rim
+    dots = Picture(figure.drawing.svg).layer(1)
+    assert Counter(dot.element.get("fill") for dot in dots) == {vega.PAGE: 8, vega.ACCENT: 2}
+    assert {dot.element.get("stroke") for dot in dots} == {vega.ACCENT}
 
 
 # ---- cautions ---------------------------------------------------------------------------------

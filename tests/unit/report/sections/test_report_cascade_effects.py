@@ -1,7 +1,6 @@
 """The cascade effect: sentences and pictures of numbers written down here."""
 
 import polars as pl
-import pytest
 
 from clickassay.core.contracts import run as contracts
 from clickassay.core.contracts.clicks import CASCADE_EFFECTS
@@ -47,13 +46,8 @@ def ranked(*queries):
     return [EXAMPLE | {"rank": place, "query": query} for place, query in enumerate(queries, start=1)]
 
 
-@pytest.fixture(scope="module")
-def section():
-    return section_of([EXAMPLE], ["maps"])
-
-
-@pytest.mark.slow
-def test_the_reading_shows_the_clearest_example_with_its_averages(section):
+def test_the_clearest_example_is_read_drawn_and_tabled_with_its_averages():
+    section = section_of([EXAMPLE], ["maps"])
     assert section.reading[0] == (
         "For the query maps, http://a.example/maps (good) is clicked in 45.0% of the sessions at position "
         "1, with nothing better above it, and in 5.1% at position 2, below http://b.example/ (perfect). "
@@ -62,9 +56,6 @@ def test_the_reading_shows_the_clearest_example_with_its_averages(section):
     )
     assert section.reading[1] == POINT
     assert section.reading[2].startswith(f"{AT}1 query has such a result. A query is named only if")
-
-
-def test_the_picture_tells_each_place_and_its_average(section):
     (figure,) = section.figures
     assert figure.title == "maps: http://a.example/maps"
     assert figure.alt == (
@@ -77,9 +68,6 @@ def test_the_picture_tells_each_place_and_its_average(section):
         "Result: http://a.example/maps\nShown: at position 2, http://b.example/ above\nCTR: 5.1%\n"
         "Average of the position: 15.0%\nSessions: 987",
     ]
-
-
-def test_the_table_has_a_row_for_each_place(section):
     (table,) = section.folded
     assert [(row.group, row.name) for row in table.rows] == [("maps", "http://a.example/maps")] * 2
     assert [row.cells for row in table.rows] == [

@@ -109,7 +109,7 @@ def shown(table, name):
     return row.cells
 
 
-def test_agreement_is_shown_with_kappa_and_its_interval(section):
+def test_agreement_is_shown_with_kappa_its_interval_and_how_often_each_pair_of_grades_is_given(section):
     assert section.reading[0] == (
         "Judges editor and llm both judged 1,200 results; 75.0% got the same grade from both; quadratic "
         "kappa 0.700 (95% CI 0.650 to 0.750)."
@@ -118,6 +118,9 @@ def test_agreement_is_shown_with_kappa_and_its_interval(section):
     assert cells[0] == 1200
     assert [cell.value for cell in cells[1:]] == [0.75, -0.25, 0.5, 0.6, 0.7]
     assert (cells[-1].low, cells[-1].high) == pytest.approx((0.65, 0.75))
+    (table,) = section.folded
+    assert [row.cells for row in table.rows] == [(500, 100), (200, 400)]
+    assert table.heads == ("bad", "fair")
 
 
 def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_baselines(section):
@@ -129,9 +132,6 @@ def test_judges_are_compared_for_the_headline_sample_and_click_metric_without_ba
     assert shown(table, "RR")[4] == "inconclusive"
     assert table.heads[:2] == ("Grades of editor", "Grades of llm")
     assert table.data.height == 4  # every depth, no baseline
-
-
-def test_the_reading_counts_for_which_judge_it_is_better_and_names_the_largest(section):
     assert section.reading[1] == (
         "MeanRR is predicted significantly better with the grades of editor for 1 of 3 metrics, and with "
         "those of llm for 1; for the rest, the difference is not significant. The largest difference "
@@ -195,12 +195,6 @@ def test_when_no_difference_is_significant_the_reading_says_so():
         "No metric predicts MeanRR significantly better with the grades of editor than with those of llm, or "
         "vice versa (2 tested). The largest difference (editor minus llm) is for DCG: 0.050 "
     )
-
-
-def test_the_confusion_has_a_row_for_each_grade_of_the_first_judge(section):
-    (table,) = section.folded
-    assert [row.cells for row in table.rows] == [(500, 100), (200, 400)]
-    assert table.heads == ("bad", "fair")
 
 
 def test_one_source_of_judgments_gives_no_section():

@@ -59,7 +59,7 @@ def test_the_script_is_the_library_that_the_package_brings_and_our_own_lines(pag
 
 
 def test_the_script_ends_where_its_element_ends(reports):
-    page = (reports["empty"][0] / "report.html").read_text(encoding="utf-8").lower()
+    page = (reports["empty"] / "report.html").read_text(encoding="utf-8").lower()
     assert page.count("</script") == 2
     assert "<!--" not in page  # after it, "<script" in a text would swallow the end
 
@@ -85,7 +85,7 @@ def test_ids_of_other_elements_cannot_be_taken_for_those_of_sections_tables_and_
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_security_policy_forbids_the_network_and_admits_just_our_script_and_style(reports, pages, name):
-    text = (reports[name][0] / "report.html").read_text(encoding="utf-8")
+    text = (reports[name] / "report.html").read_text(encoding="utf-8")
     policy = html.unescape(re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1])
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     script = re.search(r'<script type="module">(.*?)</script>', text, re.DOTALL)[1]
@@ -107,7 +107,7 @@ def test_the_security_policy_forbids_the_network_and_admits_just_our_script_and_
 @pytest.mark.parametrize("name", RUNS)
 def test_decision_scale_facts_and_findings_stand_in_both_documents(made, reports, name):
     """And what is folded is in Markdown too: a phrase in backticks is code there and on the page."""
-    report, folder = made[name], reports[name][0]
+    report, folder = made[name], reports[name]
     decided = bool(report.overview)
     findings = [text for one in report.findings for text in one.sentences] if decided else []
     facts = [text for pair in report.facts for text in pair]
@@ -155,7 +155,7 @@ def test_a_page_whose_texts_are_hostile_holds_the_elements_of_a_page_whose_texts
 
 def test_no_control_or_direction_mark_of_the_log_reaches_a_document(reports):
     for name in ("report.html", "report.md"):
-        text = (reports["hostile"][0] / name).read_text(encoding="utf-8")
+        text = (reports["hostile"] / name).read_text(encoding="utf-8")
         if name.endswith("html"):
             text = text[: text.index('<script type="module">')]  # the library may hold any letter
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2066-\u2069]", text)
@@ -171,21 +171,21 @@ def test_every_button_has_a_file_to_give_and_every_table_of_numbers_a_button(rep
     offered = [value for _, key, value in full_page.attributes if key == "data-file"]
     assert len(offered) == len(set(offered)) >= 12
     assert set(full_page.files) <= set(offered)
-    sizes = {name: packed_size(reports["full"][0] / "tables" / f"{name}.csv") for name in offered}
+    sizes = {name: packed_size(reports["full"] / "tables" / f"{name}.csv") for name in offered}
     assert min(sizes[name] for name in set(offered) - set(full_page.files)) > 0.9 * MAX_PACKED_FULL
     assert {f"t-{name}" for name in offered} <= set(full_page.ids)
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_files_of_the_page_are_byte_for_byte_those_of_the_folder(reports, pages, name):
-    written = {path.stem: path.read_bytes() for path in (reports[name][0] / "tables").glob("*.csv")}
+    written = {path.stem: path.read_bytes() for path in (reports[name] / "tables").glob("*.csv")}
     shown = {stem for stem in written if f"t-{stem}" in pages[name].ids}
     assert shown
     files = pages[name].files
     assert files == {stem: written[stem] for stem in files}
     assert set(files) <= shown
     for stem in shown - set(files):
-        assert packed_size(reports[name][0] / "tables" / f"{stem}.csv") > 0.9 * MAX_PACKED
+        assert packed_size(reports[name] / "tables" / f"{stem}.csv") > 0.9 * MAX_PACKED
 
 
 def test_large_files_are_packed_only_into_a_full_page(pages, full_page):
@@ -198,7 +198,7 @@ def test_large_files_are_packed_only_into_a_full_page(pages, full_page):
 def test_the_order_of_rows_in_the_tables_does_not_matter(reports, tmp_path):
     shuffled = {name: frame.reverse() for name, frame in small_tables().items()}
     write_report(*drawn(shuffled, run_info()), tmp_path)
-    folder = reports["small"][0]
+    folder = reports["small"]
     for path in folder.rglob("*.*"):
         assert path.read_bytes() == (tmp_path / path.relative_to(folder)).read_bytes(), path.name
 
@@ -229,7 +229,7 @@ def rows_of(path):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_markdown_makes_no_html_and_no_links(reports, name):
-    text = (reports[name][0] / "report.md").read_text(encoding="utf-8")
+    text = (reports[name] / "report.md").read_text(encoding="utf-8")
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
     kinds = {child.type for token in tokens for child in (token, *(token.children or ()))}
     assert kinds.isdisjoint({"html_block", "html_inline", "link_open", "image", "fence", "code_block"})
@@ -240,7 +240,7 @@ def test_markdown_makes_no_html_and_no_links(reports, name):
 
 
 def test_the_run_folder_holds_a_csv_and_a_latex_table_of_everything(reports):
-    folder = reports["full"][0] / "tables"
+    folder = reports["full"] / "tables"
     names, papers = ({path.stem for path in folder.glob(f"*.{kind}")} for kind in ("csv", "tex"))
     assert len(papers) > 20
     assert papers < names
@@ -250,13 +250,13 @@ def test_the_run_folder_holds_a_csv_and_a_latex_table_of_everything(reports):
 def test_csv_holds_the_full_table_in_full_precision(reports):
     overall = run_tables()["correlations"].filter(split="all")
     expected = sorted(overall.to_dicts(), key=lambda row: row["editorial_metric"] in BASELINES)
-    rows = rows_of(reports["full"][0] / "tables" / "table2_correlations.csv")
+    rows = rows_of(reports["full"] / "tables" / "table2_correlations.csv")
     assert [float(row["correlation"]) for row in rows] == [row["correlation"] for row in expected]
     assert [row["editorial_metric"] for row in rows] == [row["editorial_metric"] for row in expected]
 
 
 def test_papers_get_the_correlation_within_queries_and_baselines_beside_metrics(reports):
-    folder = reports["full"][0] / "tables"
+    folder = reports["full"] / "tables"
     assert "ERR & " in (folder / "within.tex").read_text(encoding="utf-8")
     for name in ("table2_correlations", "table2_noise_corrected"):
         lines = (folder / f"{name}.tex").read_text(encoding="utf-8").splitlines()
@@ -269,7 +269,7 @@ def test_papers_get_the_correlation_within_queries_and_baselines_beside_metrics(
 
 
 def test_no_csv_cell_of_text_starts_a_formula(reports):
-    for path in (reports["hostile"][0] / "tables").glob("*.csv"):
+    for path in (reports["hostile"] / "tables").glob("*.csv"):
         for row in rows_of(path):
             assert row.get("judge", "all").startswith(("'=cmd", "all")), path.name
             for text in (*row, *row.values()):
@@ -278,7 +278,7 @@ def test_no_csv_cell_of_text_starts_a_formula(reports):
 
 
 def test_a_hostile_query_that_is_named_is_text_in_a_csv_file(reports):
-    rows = rows_of(reports["hostile"][0] / "tables" / "figure2_cascade_effects.csv")
+    rows = rows_of(reports["hostile"] / "tables" / "figure2_cascade_effects.csv")
     named = [row["query"] for row in rows if NAMED_TEXT in row["query"]]
     assert len(named) == 3
     assert all(query.startswith("'=1+1 ") for query in named)
@@ -286,7 +286,7 @@ def test_a_hostile_query_that_is_named_is_text_in_a_csv_file(reports):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_latex_files_hold_whole_tables(reports, name):
-    for path in (reports[name][0] / "tables").glob("*.tex"):
+    for path in (reports[name] / "tables").glob("*.tex"):
         lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("%")]
         text = "\n".join(lines)
         assert text.count("\\begin{tabular*}") == text.count("\\end{tabular*}") == 1

@@ -61,7 +61,7 @@ def test_without_a_correlation_there_is_no_ranking():
 
 @pytest.mark.parametrize("name", RUNS)
 def test_it_is_short_and_says_what_the_page_says(reports, made, name):
-    text = (reports[name][0] / "summary.md").read_text("utf-8")
+    text = (reports[name] / "summary.md").read_text("utf-8")
     report = made[name]
     assert len(text.splitlines()) <= 14
     assert text.startswith(f"**{markdown(report.title)}.**")
@@ -88,7 +88,7 @@ def test_hostile_names_are_text(facts):
 
 
 def test_a_hostile_run_has_only_its_own_marks(reports):
-    kinds, codes = marks((reports["hostile"][0] / "summary.md").read_text("utf-8"))
+    kinds, codes = marks((reports["hostile"] / "summary.md").read_text("utf-8"))
     pairs = ("paragraph", "strong", "bullet_list", "list_item")
     alone = {"inline", "text", "code_inline", "softbreak"}
     assert {*kinds} <= {f"{name}_{end}" for name in pairs for end in ("open", "close")} | alone
