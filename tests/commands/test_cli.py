@@ -10,11 +10,11 @@ import sys
 import duckdb
 import polars as pl
 import pytest
-import typer
 
-from clickassay.cli.app import app
 from clickassay.core.contracts.run import RUN_TABLES
 from clickassay.core.provenance import __version__, how_to_cite
+from clickassay.core.settings import Settings
+from clickassay.core.settings.project import INPUT_NAMES
 from clickassay.core.text.words import MINUS
 from clickassay.metrics.clicks import CLICK_METRICS
 from clickassay.metrics.editorial import EDITORIAL_METRICS
@@ -176,14 +176,9 @@ def test_a_pattern_table_and_a_report_on_it_are_the_run(log, run, tmp_path):
 
 def test_every_option_of_a_run_is_a_setting_of_the_same_name():
     """What the command line cannot say, a settings file can, and the other way round."""
-    commands = typer.main.get_command(app).commands
-    options = {parameter.name for parameter in commands["run"].params}
-    from clickassay.core.settings import Settings
-    from clickassay.core.settings.project import INPUT_NAMES
-
+    options, of_patterns = ({one.name for one in ALL[(name,)].params} for name in ("run", "patterns"))
     paths = {*INPUT_NAMES, "out", "force", "json", "quiet", "settings", "project"}
-
-    of_stores = {parameter.name for parameter in commands["patterns"].params} - options - {"store", "dry_run"}
+    of_stores = of_patterns - options - {"store", "dry_run"}
     assert (options - paths) | of_stores == set(Settings.model_fields)
 
 

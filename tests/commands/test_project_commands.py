@@ -356,10 +356,6 @@ def test_from_init_to_a_run_nothing_is_changed(here):
             [("x", "1"), ("b", "2")],
         ),
         (
-            {"it's.csv": "q,sku,label\nq,007,1\n", "b.tsv": "Query\tURL\tGrade\nq\t007\t2\n"},
-            [("it's", "1"), ("b", "2")],
-        ),
-        (
             {"a.csv": "q,sku,label\nq,007,1\n", "b.csv": "query,url,grade\nr,007,2\n"},
             [("all", 1), ("all", 2)],
         ),
