@@ -7,7 +7,7 @@ import pytest
 import sqlglot
 
 from clickassay.core.contracts.run import RUN_TABLES
-from clickassay.studies.questions import ask, question, questions
+from clickassay.studies.questions import ask, question
 from support.places import ROOT
 from support.runs.expected_answers import EXPECTED
 from support.runs.tiny_run import configuration_row, tables, write_run
@@ -80,13 +80,6 @@ def test_what_a_ranking_keeps_is_what_its_order_puts_first(name):
         groups = [f"{part.sql()} NULLS LAST" for part in window.args["partition_by"]]
         assert order == groups + [part.sql() for part in window.args["order"].expressions]
     assert len(order) >= 3
-
-
-def test_questions_are_read_from_the_folder_with_their_first_comment_line():
-    found = {item.name: item for item in questions()}
-    assert sorted(found) == NAMES
-    assert found["coverage"].answers.startswith("How much of the log is judged")
-    assert found["coverage"].sql == FILES["coverage"].read_text(encoding="utf-8")
 
 
 def answered(name, rows, folder):

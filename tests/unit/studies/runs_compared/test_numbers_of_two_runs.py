@@ -22,27 +22,12 @@ from support.runs.given_runs import (
     FIRST,
     ONE,
     at,
-    between,
     changed_table,
     judgments,
     made,
     number,
     with_folds,
 )
-
-
-@pytest.mark.slow
-def test_a_run_does_not_differ_from_itself(whole):
-    diff = compare_runs(whole, whole, DiffOptions(splits=True))
-    rows = sum(
-        pl.read_parquet(whole / f"{name}.parquet").height
-        for name in ("correlations", "differences", "within")
-    )
-    assert diff.numbers.filter(pl.col("table") != "means").height == rows
-    assert set(diff.numbers["status"]) <= {"same", "no value"}
-    assert (diff.flips.height, diff.highest.height) == (0, 0)
-    assert {entry.status for entry in diff.entries} == {"same"}
-    assert flag_findings(diff.numbers, Watch(1e-9))["finding"].sum() == 0
 
 
 def test_every_number_of_both_runs_stands_beside_the_other_with_its_change(halves, apart):
@@ -151,16 +136,6 @@ def test_a_number_that_its_configurations_do_not_give_is_tested_by_intervals(who
     assert change_words(number(diff)).endswith("tested from intervals alone")
 
 
-@pytest.mark.slow
-def test_a_large_drop_of_one_metric_is_beyond_noise_and_comes_first(whole, turned):
-    diff = between(whole, turned)
-    assert number(diff)["status"] == "beyond noise"
-    assert number(diff)["change"] < -0.2
-    told = " ".join(sentences(diff))
-    assert "fell significantly of 154 compared. Clearest: the correlation of " in told
-    assert told.index("Means of click metrics") < told.index("Weighted correlations")
-
-
 def test_the_end_that_is_nearer_to_no_change_comes_first_in_words():
     row = {"table": "correlations", "depth": 5} | dict.fromkeys(("market", "judge", "split", "class"), "all")
     row |= {"click_metric": "MeanRR", "editorial_metric": "ERR", "change": -0.031, "ci_low": -0.05}
@@ -212,32 +187,21 @@ def test_a_mean_that_rises_is_said_to_rise_although_its_correlation_falls(whole,
     assert "ERR with" not in told[0] + told[1].split(".")[0]
 
 
-def drop_first(rows):
-    return rows.filter(~at())
-
-
-def empty_first(rows):
-    none = pl.when(at()).then(None)
-    return rows.with_columns(
-        *(none.otherwise(name).alias(name) for name in ("correlation", "ci_low", "ci_high")),
-        reason=pl.when(at()).then(pl.lit("clicks are the same")).otherwise("reason"),
-    )
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "reason"), [(drop_first, "not computed"), (empty_first, "clicks are the same")]
-)
-def test_a_number_that_is_gone_is_a_finding_and_one_that_came_is_none(whole, tmp_path, change, reason):
-    less = changed_table(whole, tmp_path / "less", "correlations", change)
-    for runs, status, finding in (((whole, less), "only in A", True), ((less, whole), "only in B", False)):
-        numbers = flag_findings(
-            compare_runs(*runs, DiffOptions(("ERR", "DCG"), ("MeanRR",), markets=("north",))).numbers,
-            Watch(0.5, beyond_noise=True),
+def test_a_number_that_is_gone_is_a_finding_and_one_that_came_is_none(whole, tmp_path):
+    def emptied(rows):
+        none = pl.when(at()).then(None)
+        return rows.with_columns(
+            *(none.otherwise(name).alias(name) for name in ("correlation", "ci_low", "ci_high")),
+            reason=pl.when(at()).then(pl.lit("clicks are the same")).otherwise("reason"),
         )
+
+    less = changed_table(whole, tmp_path / "less", "correlations", emptied)
+    for runs, status, finding in (((whole, less), "only in A", True), ((less, whole), "only in B", False)):
+        numbers = flag_findings(compare_runs(*runs, ONE).numbers, Watch(0.5, beyond_noise=True))
         row = numbers.filter(at(), table="correlations").row(0, named=True)
-        assert (row["status"], row["reason"], row["finding"]) == (status, reason, finding)
-        assert numbers["finding"].sum() == int(finding)
+        assert (row["status"], row["reason"]) == (status, "clicks are the same")
+        assert row["finding"] == numbers["finding"].any() == finding
 
 
 @pytest.mark.slow

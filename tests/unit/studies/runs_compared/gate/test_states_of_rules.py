@@ -276,21 +276,6 @@ def fell(numbers, rule):
     )
 
 
-@pytest.mark.slow
-def test_a_run_whose_metric_fell_beyond_noise_is_worse_and_not_the_other_way_round(whole, turned, fallen):
-    found = outcome(turned, f'not worse than "{whole}" in err, meanrr')
-    assert found.changes == fell(fallen, "").changes
-    assert found.state == "broken"
-    names = {(row["table"], row["editorial_metric"], row["click_metric"]) for row in found.changes}
-    assert ("correlations", "ERR", "MeanRR") in names
-    assert all(row["change"] < 0 and row["p_adjusted"] < 0.05 for row in found.changes)
-    assert found.found.high < 0
-    assert " of 5 numbers fell significantly or are gone; the clearest: " in found.reason
-    back = outcome(whole, f"not worse than {turned} in ERR, MeanRR")
-    assert (back.state, back.changes) == ("holds", ())
-    assert back.reason.startswith("none of 5 numbers fell")
-
-
 def test_a_fall_that_may_lie_within_the_margin_breaks_nothing(fallen):
     ends = [row["ci_high"] for row in fell(fallen, "").changes]
     beyond = fell(fallen, f"by {-max(ends) / 2:.6f}")
@@ -302,6 +287,7 @@ def test_a_fall_that_may_lie_within_the_margin_breaks_nothing(fallen):
 
 def test_a_smaller_alpha_breaks_less_and_a_larger_more(fallen):
     sure = fell(fallen, "")
+    assert " of 5 numbers fell significantly or are gone; the clearest: " in sure.reason
     largest = max(row["p_adjusted"] for row in sure.changes)
     below = fell(fallen, f"at {largest / 2:.3g}")
     assert (below.state, len(below.changes)) == ("broken", len(sure.changes) - 1)
