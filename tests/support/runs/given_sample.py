@@ -1,7 +1,5 @@
 """Samples of given arrays."""
 
-import dataclasses
-
 import numpy as np
 import polars as pl
 
@@ -27,21 +25,4 @@ def sample_of(clicks, editorial, sessions=None, query_index=None, variances=None
         editorial_values=editorial,
         configuration_ids=pl.Series([f"{number:032x}" for number in range(n)], dtype=pl.String),
         click_entropy=np.zeros(queries),
-    )
-
-
-def rows_of(sample, rows):
-    """The sample of some rows of another, in their order; queries without a row are left out."""
-    queries, index = np.unique(sample.query_index[rows], return_inverse=True)
-    return dataclasses.replace(
-        sample,
-        queries=tuple(sample.queries[query] for query in queries),
-        query_index=index,
-        sessions=sample.sessions[rows],
-        click_values=sample.click_values[rows],
-        click_variances=sample.click_variances[rows],
-        null_success=sample.null_success[rows],
-        editorial_values=sample.editorial_values[rows],
-        configuration_ids=sample.configuration_ids.gather(rows),
-        click_entropy=sample.click_entropy[queries],
     )

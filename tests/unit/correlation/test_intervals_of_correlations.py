@@ -14,7 +14,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from clickassay.correlation.comparisons import comparisons
 from support.one_correlation import jackknife, overall, ranked
-from support.runs.given_sample import rows_of, sample_of
+from support.runs.given_sample import sample_of
 
 NO_INTERVAL = "no interval: too few queries vary"
 ENDS = ("ci_low", "ci_high", "noise_corrected_low", "noise_corrected_high")
@@ -159,7 +159,7 @@ def test_the_order_of_queries_and_configurations_does_not_matter(order):
     variances = np.where(sessions[:, None] > 1, rng.random((n, 1)), np.nan)
     sample = sample_of(rng.normal(size=(n, 1)), rng.normal(size=(n, 2)), sessions, index, variances)
     rows = np.concatenate([np.flatnonzero(index == query)[::-1] for query in order])
-    shuffled = rows_of(dataclasses.replace(sample, query_index=np.argsort(order)[index]), rows)
+    shuffled = dataclasses.replace(sample, query_index=np.argsort(order)[index]).of_rows(rows)
     for found, expected in zip(tables_of(shuffled), tables_of(sample), strict=True):
         drop = [column for column in found.columns if column.startswith("monte_carlo")]
         assert_nearly_equal(found.drop(drop), expected.drop(drop))

@@ -23,7 +23,6 @@ from clickassay.correlation.agreement import (
 from clickassay.correlation.uncertainty.intervals import NO_INTERVAL
 from clickassay.studies.judges.compare import compare_judges
 from support.one_correlation import jackknife, weighted_correlation
-from support.runs.given_sample import rows_of
 
 TOP = 4
 
@@ -141,7 +140,7 @@ def two_samples(make_sample):
 
 
 def of_judge(sample, rows, judge):
-    return replace(rows_of(sample, rows), key=replace(sample.key, judge=judge))
+    return replace(sample.of_rows(rows), key=replace(sample.key, judge=judge))
 
 
 def test_judges_are_compared_on_the_configurations_that_both_judged(make_sample):

@@ -1,14 +1,16 @@
 """How many users and judged queries a test needs: textbook formulas, and tests that are simulated."""
 
+from dataclasses import replace
+
 import numpy as np
-import polars as pl
 import pytest
 from statsmodels.stats.power import NormalIndPower, TTestPower
 
 from clickassay.core.errors import SettingsError
-from clickassay.core.records import ByFold, Sample, SampleKey
+from clickassay.core.records import ByFold
 from clickassay.correlation.uncertainty.power import PilotOfTest, pilot_of_rankings, pilot_of_users
 from clickassay.studies.experiments.effects import by_days, by_queries
+from support.runs import given_sample
 
 FOLDS = 16
 
@@ -38,15 +40,9 @@ def test_queries_of_equal_weight_need_what_the_paired_t_test_says(power):
 
 def sample_of(query, sessions, clicks, values, by_fold=None):
     """Return a sample of rankings with one click metric and one offline metric."""
-    n = len(query)
-    return Sample(
-        key=SampleKey("all", 5, "all"), queries=tuple(map(str, range(int(query.max()) + 1))),
-        query_index=query, sessions=sessions, click_names=("UCTR",), click_values=clicks[:, None],
-        click_variances=(clicks * (1 - clicks) * sessions / np.maximum(sessions - 1, 1))[:, None],
-        null_success=np.zeros(n), editorial_names=("NDCG",), editorial_values=values[:, None],
-        configuration_ids=pl.Series(map(str, range(n))), click_entropy=np.zeros(int(query.max()) + 1),
-        by_fold=by_fold,
-    )  # fmt: skip
+    variances = (clicks * (1 - clicks) * sessions / np.maximum(sessions - 1, 1))[:, None]
+    made = given_sample.sample_of(clicks[:, None], values[:, None], sessions, query, variances, ("UCTR",))
+    return replace(made, editorial_names=("NDCG",), by_fold=by_fold)
 
 
 def users_drawn(number, added, rng):

@@ -16,7 +16,7 @@ from clickassay.correlation.comparisons import comparisons, difference_compariso
 from clickassay.correlation.tables import correlations, differences, within
 from clickassay.correlation.within.groups import query_groups
 from support.one_correlation import jackknife
-from support.runs.given_sample import rows_of, sample_of
+from support.runs.given_sample import sample_of
 
 NOT_COMPARED = ("n_queries", "n_configurations", "n_sessions", "monte_carlo", "monte_carlo_se")
 
@@ -35,7 +35,7 @@ def drawn(seed, queries=12, lists=3):
 def twice(sample):
     """Every query twice, each pair of one intent."""
     order = np.concatenate([np.arange(len(sample.query_index))] * 2)
-    doubled = rows_of(sample, order)
+    doubled = sample.of_rows(order)
     size = len(sample.queries)
     index = np.concatenate([sample.query_index, sample.query_index + size])
     names = tuple(f"{query} {copy}" for copy in "ab" for query in sample.queries)
