@@ -66,13 +66,6 @@ def test_examination_and_its_error_are_those_of_a_poisson_regression_with_an_eff
     assert found.errors[1:] == pytest.approx(fit.bse[:3] * np.sqrt(groups / (groups - 1)), rel=1e-5)
 
 
-@pytest.mark.parametrize("sessions", [1, 4, 30])
-def test_examination_has_no_bias_however_few_sessions_a_list_has(sessions):
-    logs = [np.log(position_bias(world(seed, sessions=sessions)).examination[1:]) for seed in range(40)]
-    error = np.std(logs, axis=0, ddof=1) / np.sqrt(len(logs))
-    assert (np.abs(np.mean(logs, axis=0) - np.log(THETA[1:])) < 4 * error + 0.01).all()
-
-
 def test_a_parameter_for_each_result_has_the_bias_that_the_page_names():
     found = {}
     for sessions in (30, 1):

@@ -117,18 +117,6 @@ def test_shares_difference_and_test_are_those_of_plain_loops(right):
         assert abs(at_end) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
 
 
-def test_a_favour_for_the_upper_result_alone_supports_nobody():
-    # users click the upper result seven times out of eight, whatever it is
-    rng = np.random.default_rng(7)
-    lists, patterns = random_log(5)
-    upper = rng.random(patterns.height) < 7 / 8
-    habit = patterns.with_columns(click_mask=pl.Series(np.where(upper, 1, 2)))
-    row = judge_disagreements(lists, habit).row(0, named=True)
-    assert row["supported"] is None
-    assert row["upper_a"] > 0.7
-    assert row["upper_b"] > 0.7
-
-
 def with_errors(grades, share, rng):
     """Grades of which some are drawn anew from the other four of the scale."""
     wrong = rng.random(len(grades)) < share
