@@ -339,9 +339,7 @@ def test_days_of_an_unknown_table_are_shown_once(tmp_path):
 
 
 def test_a_table_of_days_compressed_by_zstd_is_inspected_as_one(tmp_path):
-    pytest.importorskip("zstandard")
-    import zstandard
-
+    zstandard = pytest.importorskip("zstandard")
     for number, rows in enumerate((tiny.searches().head(9), tiny.searches().slice(9))):
         text = rows.with_columns(pl.col("timestamp").dt.epoch("ms")).write_ndjson()
         (tmp_path / f"s-{number}.jsonl.zst").write_bytes(zstandard.compress(text.encode()))

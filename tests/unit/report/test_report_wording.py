@@ -71,25 +71,18 @@ def texts(report):
 
 
 @pytest.mark.slow
-def test_every_sentence_ends(report):
+def test_every_sentence_ends_and_what_stands_alone_has_no_full_stop(report):
     for text in sentences(report):
         assert text.endswith((".", ":")), text
         assert not text.endswith(("..", " .")), text
-
-
-def test_what_stands_alone_has_no_full_stop(report):
     for text in phrases(report):
         assert text
         assert not text.endswith("."), text
 
 
-def test_no_text_holds_what_a_program_says_of_nothing(report):
+def test_no_text_holds_what_a_program_says_of_nothing_and_one_is_one_and_more_are_more(report):
     for text in texts(report):
         assert not re.search(r"\b(None|nan|inf|True|False)\b|  | ,|,,|\(\)", text), text
-
-
-def test_one_is_one_and_more_are_more(report):
-    for text in texts(report):
         for amount, noun in COUNTED.findall(text):
             many = noun.endswith("s")
             assert many == (amount != "1"), text

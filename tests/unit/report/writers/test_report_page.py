@@ -31,13 +31,9 @@ from support.reports.report_tables import (
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_page_is_well_formed_with_unique_ids(pages, name):
+def test_the_page_is_well_formed_with_unique_ids_one_script_one_set_of_files_and_no_handlers(pages, name):
     assert (pages[name].open, pages[name].wrong) == ([], [])
     assert len(pages[name].ids) == len(set(pages[name].ids))
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_the_page_has_one_script_and_one_set_of_files_and_no_handlers(pages, name):
     page = pages[name]
     assert [attrs for attrs, _ in page.scripts] == [
         {"type": "application/json", "id": "files"},
