@@ -194,38 +194,12 @@ def test_what_nothing_names_is_said_with_both_remedies(here):
 
 
 # ---- init -------------------------------------------------------------------------------------
-def shop(folder):
-    """Write the small log as a shop has it: a row for each result shown, and labels from 0 to 2."""
-    clicks = tiny.clicks().select("search_id", url="url", clicked=pl.lit(1))
-    places = pl.int_ranges(pl.col("results").list.len()).alias("rank")
-    shown = tiny.searches().with_columns(places).explode("results", "rank").rename({"results": "url"})
-    shown = shown.join(clicks, on=["search_id", "url"], how="left").with_columns(
-        pl.col("clicked").fill_null(0)
-    )
-    names = {
-        "search_id": "request_id", "timestamp": "ts", "user_id": "uid", "query": "q", "url": "product_id",
-    }  # fmt: skip
-    (folder / "shop").mkdir()
-    rows = shown.rename(names).with_columns(pl.col("ts").dt.replace_time_zone(None))
-    for part in range(3):
-        rows.slice(part * 30, 30).write_parquet(folder / "shop" / f"shown-{part}.parquet")
-    judged = tiny.judgments().with_columns(label=pl.col("grade") // 2).rename({"url": "product_id"})
-    judged.drop("grade").write_csv(folder / "shop" / "labels.csv")
 
 
-def test_init_and_run_are_all_that_a_shop_needs(here):
-    shop(here)
-    said = tiny.said_by("init", "shop")
-    assert "searches: shop/shown-*.parquet" in said
-    written = tomllib.loads((here / "clickassay.toml").read_text())
-    assert written["inputs"] == {"searches": "shop/shown-*.parquet", "judgments": "shop/labels.csv"}
-    assert written["columns"]["searches"]["position"] == "rank"
-    assert written["columns"]["judgments"] == {"url": "product_id", "grade": "label"}
-    assert (written["shape"], written["max_grade"], written["relevant_grade"]) == ("impressions", 2, 2)
-    assert written["time_zone"] == "UTC"
-    tiny.said_by("run", *tiny.QUICK)
-    statistics = pl.read_parquet(here / "reports" / today() / "statistics.parquet")
-    assert statistics["n_sessions"].to_list() == [tiny.ROWS]
+def test_init_names_the_zone_of_times_that_have_none(here):
+    naive = tiny.searches().with_columns(pl.col("timestamp").dt.replace_time_zone(None))
+    naive.write_parquet(here / "log" / "searches.parquet")
+    assert tomllib.loads(tiny.said_by("init", "log", "--show"))["time_zone"] == "UTC"
 
 
 def test_init_writes_what_inspect_shows_and_never_over_a_file(here):
@@ -326,6 +300,8 @@ def test_from_init_to_a_run_nothing_is_changed(here):
     assert 'searches = "shop/served.csv"  # one row per result shown\n' in text
     assert written["scale"] == ["irrelevant", "complement", "substitute", "exact"]
     assert written["columns"]["clicks"]["action"] == "event"
+    assert written["columns"]["searches"]["position"] == "slot"
+    assert written["shape"] == "impressions"
     assert all(f"# shop/{name}: an empty file" in text for name in EMPTY)
     tiny.said_by("run", *tiny.QUICK, "--out", "own")
     (here / "clickassay.toml").unlink()
