@@ -190,10 +190,7 @@ def test_every_option_of_a_run_is_a_setting_of_the_same_name():
     [
         ("yahoo-l18", "log_and_judgments", "log.txt --judgments judgments.txt", [0, 1, 513]),
         ("tiangong-st", "gb18030", "sessions.xml --encoding gb18030", [1]),
-        ("tiangong-st", "sessions_and_labels", "sessions.xml --judgments labels.txt", [0, 1, 3]),
         ("baidu-ultr", "searches_and_labels", "part.txt --judgments labels.txt", [1, 1, 2, 2]),
-        ("pyclick", "pages", "pages.txt", [0, 0, 1, 2, 5]),
-        ("yandex", "log_alone", "log.tsv", [2]),
         ("trec-session", "2012", "sessions.xml qrels.txt", [0, 0, 1, 2]),
     ],
 )
