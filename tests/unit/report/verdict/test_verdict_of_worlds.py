@@ -112,14 +112,9 @@ def test_a_correlation_significantly_below_zero_predicts_nothing():
 
 
 def test_without_any_value_there_is_no_correlation_and_the_reason_is_given():
-    run = run_of(statistics=statistics(("m", 5, "j", 0)))
-    kind, title, texts = said(run)
+    kind, title, texts = said(run_of(statistics=statistics(("m", 5, "j", 0))))
     assert (kind, title) == ("no_correlation", "No correlation of metrics and clicks could be computed")
     assert texts[0].startswith("There is no correlation to report: no session could be used")
-    assert texts[1].startswith(
-        "The choice between two rankings cannot be evaluated: no session could be used"
-    )
-    assert texts[2] == "Of 1,000 sessions, none has a grade for every result down to the depth."
 
 
 def test_a_metric_above_the_baselines_that_ties_with_another_metric_is_not_the_best():
