@@ -193,14 +193,9 @@ def given(words, name, value):
     """Return the command line of a command with one place given, and what else it needs as it comes."""
     arguments = ["--out", "out"] if words == ("patterns",) and name not in {"out", "store"} else []
     for one in ALL[words].params:
-        here = one.name == name
-        if here or one.required:
-            text = value if here else "1"
-            arguments = [
-                *arguments,
-                *([] if one.param_type_name == "argument" else [max(one.opts, key=len)]),
-                text,
-            ]
+        if one.name == name or one.required:
+            flag = [] if one.param_type_name == "argument" else [max(one.opts, key=len)]
+            arguments += [*flag, value if one.name == name else "1"]
     return [*words, *arguments]
 
 
