@@ -104,7 +104,6 @@ def test_a_variable_wins_over_the_file_and_an_option_over_the_variable(tmp_path)
         ("CLICK_MODELS", "none", ()),
         ("IDLE_MINUTES", "0.5", 0.5),
         ("THREADS", "2", 2),
-        ("CONFLICTS", "max", "max"),
     ],
 )
 def test_a_variable_is_a_text_of_what_an_option_takes(name, text, value):

@@ -57,7 +57,6 @@ def test_what_is_linked_is_a_whole_word(text):
     [
         ("Sessions make a session.", [("session", "Sessions")]),
         ("click metric and correlation", [("click-metric", "click metric"), ("correlation", "correlation")]),
-        ("The click metrics", [("click-metric", "click metrics")]),
         ("AP(rel=2), RR(rel=2) and RBP(p=0.8)", []),
         ("AP and AP(rel=2)", [("ap", "AP")]),
         ("MeanGrade@1 beats MeanGrade", [("meangrade-1", "MeanGrade@1"), ("meangrade", "MeanGrade")]),
@@ -66,7 +65,6 @@ def test_what_is_linked_is_a_whole_word(text):
         ("NDCG, not DCG", [("ndcg", "NDCG"), ("dcg", "DCG")]),
         ("undepth depths_ non-depth", []),
         ("an adjusted p-value", [("holm", "adjusted p-value")]),
-        ("depth<b>", [("depth", "depth")]),
     ],
 )
 def test_the_first_mention_of_a_term_is_linked_in_its_longest_form_but_no_part_of_a_name(text, expected):
