@@ -34,12 +34,16 @@ def of_key(rows, key):
     return [row for row in rows if all(row[name] == value for name, value in key.items())]
 
 
+def is_clear(p):
+    return p is not None and p < 0.05
+
+
 def ahead(tests, first, second):
     """Whether the first is significantly better than the second, its lead and p-value."""
     for row in tests:
         if {row["metric_a"], row["metric_b"]} == {first, second}:
             lead = row["difference"] if row["metric_a"] == first else -row["difference"]
-            return (row["p_adjusted"] or 1) < 0.05 and lead > 0, lead, row["p_adjusted"]
+            return is_clear(row["p_adjusted"]) and lead > 0, lead, row["p_adjusted"]
     raise KeyError(first, second)
 
 
@@ -60,7 +64,7 @@ def test_the_ranking_is_that_of_values_and_tests(whole, quantity):
         for row in rows:
             name = row["editorial_metric"]
             null = value[name].get("null_correlation") or 0
-            above = (value[name]["p_adjusted"] or 1) < 0.05 and row["value"] > null
+            above = is_clear(value[name]["p_adjusted"]) and row["value"] > null
             assert (row["is_baseline"], row["above_null"]) == (name in BASELINES, above)
             if name != names[0]:
                 is_below, lead, p = ahead(pairs_of_key, names[0], name)

@@ -210,9 +210,9 @@ def test_the_highest_possible_is_the_root_of_the_reliability_but_where_clicks_ar
 
 @pytest.mark.parametrize("form", ["draw", "draw_narrow", "draw_small"])
 @pytest.mark.parametrize("margin", [0.0, 0.05, 0.6])
-def test_the_band_of_the_margin_and_the_head_of_the_values_lie_within_the_picture(form, margin):
+def test_the_band_of_the_margin_heads_and_labels_lie_within_the_picture(form, margin):
     bars = [
-        Bar("ERR", Estimate(0.2, 0.1, 0.3), Status.BETTER, ("0.950", "60.1%")),
+        Bar("ERR", Estimate(0.0, -0.15, 0.15), Status.BETTER, ("0.950", "60.1%")),
         Bar("AP", Estimate(0.0), Status.REFERENCE, ("0.750", "55.0%")),
     ]
     drawn = Overview(bars, "NDCG", margin, ("clicks", "purchases"))
@@ -225,6 +225,11 @@ def test_the_band_of_the_margin_and_the_head_of_the_values_lie_within_the_pictur
         assert reach <= right - LETTER * len(words.text) < right <= picture.width
         reach = right
     assert len(heads) == len(drawn.heads)
+    labels = [mark for mark in picture.of("role-axis-label") if mark.element.get("text-anchor") == "middle"]
+    assert len(labels) > 2
+    for label in labels:
+        half = LETTER * len(label.text) / 2
+        assert half <= label.points[0][0] <= picture.width - half
     (band,) = picture.layer(0)
     left, end = (min(x for x, _ in band.points), max(x for x, _ in band.points))
     zero = next(mark for mark in picture.with_tip if "AP" in mark.tip).centre[0]

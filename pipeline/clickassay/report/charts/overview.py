@@ -25,7 +25,7 @@ class _Form:
 
 
 _WIDE = _Form(plot=400, step=27, label=268, side=64, captions=2)
-_NARROW = _Form(plot=322, step=46, label=0, side=0, captions=3)
+_NARROW = _Form(plot=314, step=46, label=0, side=0, captions=3)
 """For a phone: labels above the lines."""
 
 _NARROW_COLUMN = 60
@@ -112,7 +112,7 @@ class Overview:
     def _sides(self, form: _Form) -> vega.Sides:
         bottom = 32 + 14 * form.captions
         if not form.label:
-            return 12, 44, 12, bottom
+            return 16, 44, 16, bottom  # half a label of the axis, such as -0.15
         labels = [vega.shorten(bar.label, form.label) for bar in self.bars]
         return vega.label_width(labels, limit=form.label), 24, sum(self._columns(form)), bottom
 
