@@ -166,4 +166,4 @@ def measured(worlds: int, seed: int, processes: int) -> pl.DataFrame:
 
 
 if __name__ == "__main__":
-    measure(measured, __doc__, REPORT, 60)
+    measure(measured, __doc__, REPORT, 300)

@@ -49,4 +49,4 @@ def test_the_page_states_the_figures_of_the_committed_result():
     assert f"was chosen in {right} of dense logs" in page
     assert f"the correlation held the truth in {correlation}, of the slope in {slope}" in page
     assert f"{100 * over_worlds(THIN, 'cannot_tell'):.1f}% of thin logs were refused" in page
-    assert FOUND.filter(users="cascade", log="dense")["worlds"].to_list() == [60, 30, 12]
+    assert FOUND.filter(users="cascade", log="dense")["worlds"].to_list() == [300, 150, 60]
