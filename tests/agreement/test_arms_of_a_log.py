@@ -158,7 +158,7 @@ def as_rows(table):
     return {**counts, "arm_outcomes": sums, "arm_users": set(found["arm_users"].iter_rows())}
 
 
-@logs(60, range(300))
+@logs(40, range(300))
 def test_arms_are_those_of_plain_python(seed, engine, tmp_path):
     log = given(seed, tmp_path)
     table = table_of(engine, log, tmp_path / "made")

@@ -50,7 +50,7 @@ def as_rows(table):
     )
 
 
-@logs(60, range(300))
+@logs(40, range(300))
 def test_teams_are_those_of_plain_python(seed, engine, tmp_path):
     log = given(seed, tmp_path)
     table = table_of(engine, log, tmp_path / "made")

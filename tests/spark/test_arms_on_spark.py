@@ -6,7 +6,7 @@ from agreement.test_arms_of_a_log import as_rows, given, store_of, table_of
 from support.tiers import first
 
 
-@pytest.mark.parametrize("seed", first(2, (6, 3, 14, 9, 22, 27)))
+@pytest.mark.parametrize("seed", first(1, (6, 3, 14, 9, 22, 27)))
 def test_arms_are_those_of_plain_python(spark, seed, tmp_path):
     log = given(seed, tmp_path)
     assert as_rows(table_of("spark", log, tmp_path / "made")) == log.expected
