@@ -176,7 +176,7 @@ def test_arms_are_of_queries_that_are_kept(seed, engine, tmp_path):
     assert as_rows(table_of(engine, log, tmp_path / "made", kept)) == log.expected
 
 
-@logs(12, range(120))
+@logs(12, range(60))
 def test_a_store_in_two_runs_holds_the_arms_of_the_whole_log(seed, engine, tmp_path):
     log = given(seed, tmp_path)
     store = store_of(engine, log, tmp_path)

@@ -74,7 +74,7 @@ def test_teams_are_of_queries_that_are_kept(seed, engine, tmp_path):
     assert as_rows(table_of(engine, log, tmp_path / "made", kept)) == log.expected
 
 
-@logs(12, range(120))
+@logs(12, range(60))
 def test_a_store_in_two_runs_holds_the_teams_of_the_whole_log(seed, engine, tmp_path):
     log = given(seed, tmp_path)
     store = store_of(engine, log, tmp_path)
