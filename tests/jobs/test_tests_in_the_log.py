@@ -150,6 +150,8 @@ def test_one_test_is_shown_in_full(run, tmp_path):
     assert tiny.said_by("experiments", place, "--name", "ranker", "--csv").startswith("experiment,variant,")
     assert "no test 'rank'; did you mean ranker" in tiny.refusal("experiments", place, "--name", "rank")
     assert "--name shows a test of one run" in tiny.refusal("experiments", place, place, "--name", "ranker")
+    (place / "statistics.parquet").unlink()
+    assert "folder that `clickassay run` made" in tiny.refusal("experiments", place, "--name", "ranker")
 
 
 def test_a_run_without_tests_that_count_is_named(world):

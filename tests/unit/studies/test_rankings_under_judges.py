@@ -129,7 +129,7 @@ def test_intervals_of_tau_hold_the_true_tau(seeds):
     assert np.mean(held) >= 0.95
 
 
-@pytest.mark.parametrize("seeds", first(1, [range(80), range(80, 200)]), ids=str)
+@pytest.mark.parametrize("seeds", first(1, [range(80), range(300)]), ids=str)
 def test_two_equal_judges_change_no_pair(seeds):
     alarms = []
     for seed in seeds:
@@ -137,7 +137,7 @@ def test_two_equal_judges_change_no_pair(seeds):
         row, _ = compared(sides)
         alarms.append(row["changed"] > 0)
         assert row["opposite"] == 0
-    assert np.mean(alarms) <= 0.08  # 0.05, and what so many worlds leave open
+    assert np.mean(alarms) <= 0.075  # 0.05, and what 300 worlds leave open
 
 
 def test_a_judge_that_turns_two_rankings_around_is_found():

@@ -268,13 +268,13 @@ def experiments(
 
 
 def _one_test(places: Sequence[object], name: str, form: Format) -> None:
-    from clickassay.api.run import open_run
+    from clickassay.api.run import RunResult, open_run
 
     if len(places) > 1 or not isinstance(places[0], str):
         raise SettingsError(
             "--name shows a test of one run: name its folder, e.g. `experiments reports/june`"
         )
-    found = open_run(places[0]).test(name)
+    found = asked(RunResult.test, {}, asked(open_run, {}, places[0]), name)
     if form.for_programs:
         write_frame(found.tables["experiments"], csv=True) if form.csv else write_json(found.facts)
         return
